@@ -1,0 +1,66 @@
+# Every target works from a fresh clone: the environment is made when it is first needed.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+LOCK := requirements.lock
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs lock format clean
+
+help: ## Say what the targets do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## See a join lose as little as it can
+	@$(BIN)/penstock demo
+
+# Two workers: the machines that run this have at least two cores.
+test: $(READY) ## Run the tests and the examples in the documentation
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
+	@echo "Again with the JIT off ..."
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "nojit and not slow" tests
+
+lint: $(READY) ## Check style, types and the direction of imports
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(READY) ## Measure speed and recall against other joins
+	@$(BIN)/python -m benchmarks
+
+docs: $(READY) ## Build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
+
+lock: $(READY) ## Renew requirements.lock from pyproject.toml (newest versions: make lock UPGRADE=--upgrade)
+	@$(BIN)/uv pip compile pyproject.toml --extra cli --group dev --quiet $(UPGRADE) \
+		--universal --fork-strategy fewest --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command "make lock" --output-file $(LOCK)
+
+format: $(READY) ## Format the code and fix what can be fixed
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+clean: ## Remove everything that was built, the environment included
+	@rm -rf $(VENV) site dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# A Python counts only if it runs: a shim may exist for a version that is not installed.
+# The upper bound is the newest Python that the lock file was tried with.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+
+$(READY): $(LOCK) pyproject.toml
+	@echo "Setting up $(VENV) (once, about a minute) ..."
+	@if ! $(BIN)/python -c '$(SUPPORTED)' >/dev/null 2>&1; then \
+		for python in python3.13 python3.12 python3.11 python3; do \
+			if $$python -c '$(SUPPORTED)' >/dev/null 2>&1; then \
+				$$python -m venv --clear $(VENV) && exit; \
+			fi; \
+		done; \
+		echo "Penstock needs Python 3.11, 3.12 or 3.13, and none of them was found on the PATH." >&2; \
+		exit 1; \
+	fi
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $(LOCK)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

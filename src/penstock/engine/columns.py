@@ -1,0 +1,66 @@
+"""Arrow columns as flat NumPy arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def plain(type_: pa.DataType) -> pa.DataType:
+    """Give the type of the values themselves, whatever way they are encoded.
+
+    >>> plain(pa.dictionary(pa.int8(), pa.string()))
+    DataType(string)
+    """
+    while True:
+        if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
+            type_ = type_.value_type
+        elif isinstance(type_, pa.BaseExtensionType):
+            type_ = type_.storage_type
+        else:
+            return type_
+
+
+def decoded(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Give a column as one plain array: no chunks, no dictionary, no extension type."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else _combined(column)
+    while True:
+        if isinstance(column, pa.DictionaryArray):
+            column = column.dictionary_decode()
+        elif isinstance(column, pa.RunEndEncodedArray):
+            column = pc.run_end_decode(column)
+        elif isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        else:
+            return column
+
+
+def _combined(column: pa.ChunkedArray) -> pa.Array:
+    # Offsets of 32 bits end at 2 GiB of text; the large types do not.
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    if column.type in wide:
+        column = column.cast(wide[column.type])
+    return column.combine_chunks()
+
+
+def as_numpy(
+    column: pa.ChunkedArray | pa.Array, dtype: np.dtype[np.generic]
+) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+    """Give a column of numbers as an array of `dtype`, 0 where it is null, and where it is not.
+
+    >>> as_numpy(pa.array([1, None, 3]), np.dtype("f8"))
+    (array([1., 0., 3.]), array([ True, False,  True]))
+    """
+    array = decoded(column)
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), dtype), np.zeros(len(array), np.bool_)
+    if array.null_count == 0:
+        good = np.ones(len(array), np.bool_)
+    else:
+        good = array.is_valid().to_numpy(zero_copy_only=False)
+        array = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
+    values = array.to_numpy(zero_copy_only=False)
+    return values.astype(dtype, copy=False), good

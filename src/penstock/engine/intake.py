@@ -1,0 +1,181 @@
+"""From Arrow to arrivals: what a batch holds, as numbers, in merged time order.
+
+What cannot take part is set aside here and counted under its cause: late, without a usable time,
+too far ahead of its stream, without a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.engine.identity import content_hashes
+from penstock.engine.kernels import layout
+from penstock.engine.kernels.weave import weave
+from penstock.engine.sizes import row_sizes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.engine.keys import KeyCoder
+    from penstock.engine.plan import Plan, Side
+
+Times = npt.NDArray[np.generic]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Watch:
+    """What one stream has shown so far, beyond its clock."""
+
+    arrived: int = 0
+    payload_bytes: int = 0
+    accepted: int = 0  # rows of its last batch that had any
+    ahead: int = 0  # rows set aside as too far ahead since then
+    late: int = 0
+    bad_times: int = 0
+    far_ahead: int = 0
+    null_keys: int = 0
+
+
+@dataclass
+class Columns:
+    """The rows of one stream that take part, in time order."""
+
+    index: npt.NDArray[np.int64]  # of the row in its table
+    times: Times
+    words: npt.NDArray[np.int64]
+    values: npt.NDArray[np.generic]
+    blank: Mask
+    identities: npt.NDArray[np.int64] | None  # hashes of the rows' contents, where needed
+    sizes: npt.NDArray[np.int64] | None  # bytes of each row, where needed
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is needed of each row beyond its time and key.
+
+    Attributes
+    ----------
+    order
+        An order among rows of the same time that does not depend on how they were delivered.
+    identities
+        A hash of its content.
+    sizes
+        Its size in bytes.
+    """
+
+    order: bool
+    identities: bool
+    sizes: bool
+
+
+def read_side(
+    plan: Plan,
+    side: Side,
+    table: pa.Table,
+    coder: KeyCoder,
+    clock: int | float,
+    watch: Watch,
+    wanted: Wanted,
+) -> Columns:
+    """Read one stream's batch: its rows in time order."""
+    times, good = plan.time.read(table.column(side.time))
+    watch.bad_times += int(good.size - np.count_nonzero(good))
+    if clock != layout.NEVER:
+        on_time = times >= clock - side.lateness
+        late = good & ~on_time
+        watch.late += int(np.count_nonzero(late))
+        good &= on_time
+    index = np.flatnonzero(good) if not good.all() else np.arange(good.size)
+    kept = times[index] if index.size < times.size else times
+    if kept.size > 1 and np.any(kept[1:] < kept[:-1]):
+        order = np.argsort(kept, kind="stable")
+        index, kept = index[order], kept[order]
+    if side.max_ahead is not None:
+        within = _not_far_ahead(kept, clock, side.max_ahead, watch)
+        index, kept = index[:within], kept[:within]
+    identities = None
+    ties = wanted.order and bool(np.any(kept[1:] == kept[:-1]))
+    if ties or wanted.identities:
+        identities = content_hashes(table)[index]
+    if ties and identities is not None:
+        order = np.lexsort((identities, kept))
+        index, kept, identities = index[order], kept[order], identities[order]
+    words, values, has_key = _read_keys(plan, side, table, coder)
+    blank = ~has_key[index]
+    watch.null_keys += int(np.count_nonzero(blank))
+    sizes = row_sizes(table)[index] if wanted.sizes else None
+    return Columns(index, kept, words[index], values[index], blank, identities, sizes)
+
+
+def _not_far_ahead(times: Times, clock: int | float, most: int | float, watch: Watch) -> int:
+    """Say how many of the rows, in time order, are not too far ahead of the stream.
+
+    A row is too far ahead if it is more than `most` after the one before it. Rows beyond such a
+    gap are set aside, so that one wrong clock cannot expire a window; but if they are more than
+    the rows before it (in this batch, or the last one, and with those set aside before), then it
+    is the stream that has moved on, and they are taken.
+    """
+    if not times.size:
+        return 0
+    before = times[:-1] if clock == layout.NEVER else np.concatenate(([clock], times[:-1]))
+    after = times[1:] if clock == layout.NEVER else times
+    gaps = np.flatnonzero(after - before > most) + (times.size - after.size)
+    start = 0
+    for gap in gaps:
+        trusted = max(int(gap) - start, watch.accepted if start == 0 else 0)
+        if times.size - int(gap) + watch.ahead <= trusted:
+            watch.far_ahead += times.size - int(gap)
+            watch.ahead += times.size - int(gap)
+            if gap > start:
+                watch.accepted, watch.ahead = int(gap) - start, times.size - int(gap)
+            return int(gap)
+        start = int(gap)
+        watch.ahead = 0
+    watch.accepted, watch.ahead = times.size - start, 0
+    return times.size
+
+
+def _read_keys(
+    plan: Plan, side: Side, table: pa.Table, coder: KeyCoder
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.generic], Mask]:
+    """Give each row's word and value, and whether it has a key that can match."""
+    if plan.keys:
+        words, good = coder.words([table.column(name) for name in side.columns])
+        return words, np.zeros(1, plan.values.dtype).repeat(words.size), good
+    values, good = plan.values.read(table.column(side.columns[0]))
+    if plan.rule.kind == layout.EQUAL:
+        words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
+        return words, values, good
+    if values.dtype.kind == "f" and plan.rule.kind != layout.COMPARE:
+        good = good & np.isfinite(values)  # an infinity is at no distance from anything
+    return np.zeros(values.size, np.int64), np.where(good, values, 0), good
+
+
+def merge(
+    plan: Plan, sides: list[Columns], places: list[npt.NDArray[np.int32]]
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+    """Put all streams' rows into one sequence of arrivals, in time order.
+
+    Gives also, for each arrival, its place among the rows of all streams one after another.
+    Priorities and limits are left at 0.
+    """
+    starts = np.zeros(len(sides) + 1, np.int64)
+    np.cumsum([side.index.size for side in sides], out=starts[1:])
+    times = np.concatenate([side.times for side in sides])
+    order = np.empty(times.size, np.int64)
+    streams = np.empty(times.size, np.int16)
+    weave(times, starts, order, streams)
+    arrivals = np.zeros(times.size, layout.arrival_type(plan.time.dtype, plan.values.dtype))
+    arrivals["stream"] = streams
+    arrivals["time"] = times[order]
+    arrivals["word"] = np.concatenate([side.words for side in sides])[order]
+    arrivals["value"] = np.concatenate([side.values for side in sides])[order]
+    arrivals["ref"] = np.concatenate([side.index for side in sides])[order]
+    arrivals["place"] = np.concatenate(places)[order]
+    arrivals["blank"] = np.concatenate([side.blank for side in sides])[order]
+    return arrivals, order

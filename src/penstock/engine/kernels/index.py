@@ -1,0 +1,134 @@
+"""Which rows hold this key: an open-addressing table of slots, each the heads of its chains.
+
+A slot whose last row has left stays in the table until the next `rebuild`, so a slot once found
+stays good for a whole call of the loop, and a key that comes back finds its slot waiting.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, SUB, WORD, Memory
+
+# Knuth's and SplitMix64's odd multipliers, as signed 64-bit integers.
+_GOLDEN = np.int64(-7046029254386353131)
+_SECOND = np.int64(-4658895280553007687)
+
+
+@njit(cache=True)
+def mix(word: int, sub: int) -> int:
+    """Spread a key over 62 bits (non-negative)."""
+    # Shifts and xors only of non-negative halves: the same with the JIT off.
+    h = np.int64(word) ^ (np.int64(sub) << np.int64(21))
+    h = (h ^ (h >> np.int64(32))) * _GOLDEN
+    h = (h ^ (h >> np.int64(29))) * _SECOND
+    return (h ^ (h >> np.int64(32))) & np.int64(0x3FFFFFFFFFFFFFFF)
+
+
+@njit(cache=True)
+def find(memory: Memory, word: int, sub: int) -> int:
+    """Give the slot of a key, or NOTHING."""
+    table = memory.table
+    slots = memory.slots
+    hashed = mix(word, sub)
+    mask = table.size - 1
+    at = hashed & mask
+    tag = hashed >> 31
+    while True:
+        entry = table[at]
+        if entry == 0:
+            return NOTHING
+        if entry >> 31 == tag:
+            slot = (entry & 0x7FFFFFFF) - 1
+            if slots[slot, WORD] == word and slots[slot, SUB] == sub:
+                return slot
+        at = (at + 1) & mask
+
+
+@njit(cache=True)
+def _enter(memory: Memory, word: int, sub: int, slot: int) -> None:
+    """Put a slot that is not there into the table."""
+    table = memory.table
+    hashed = mix(word, sub)
+    mask = table.size - 1
+    at = hashed & mask
+    while table[at] != 0:
+        at = (at + 1) & mask
+    table[at] = ((hashed >> 31) << 31) | (slot + 1)
+
+
+@njit(cache=True)
+def find_or_create(memory: Memory, word: int, sub: int) -> int:
+    """Give the slot of a key, a new one if it has none. There must be a free slot."""
+    slot = find(memory, word, sub)
+    if slot != NOTHING:
+        return slot
+    slots = memory.slots
+    memory.rule["spare_slots"][0] -= 1
+    free = memory.rule["free_slot"]
+    slot = free[0]
+    if slot != NOTHING:
+        free[0] = slots[slot, WORD]
+    else:
+        fresh = memory.rule["fresh_slot"]
+        slot = fresh[0]
+        fresh[0] = slot + 1
+    slots[slot, WORD] = word
+    slots[slot, SUB] = sub
+    slots[slot, COUNT] = 0
+    for s in range(slots.shape[1] - HEAD):
+        slots[slot, HEAD + s] = NOTHING
+    _enter(memory, word, sub, slot)
+    return slot
+
+
+@njit(cache=True)
+def rebuild(memory: Memory) -> None:
+    """Free the slots without rows and enter the others anew."""
+    slots = memory.slots
+    memory.table[:] = 0
+    free = NOTHING
+    used = 0
+    for slot in range(memory.rule["fresh_slot"][0] - 1, -1, -1):
+        if slots[slot, COUNT] > 0:
+            _enter(memory, slots[slot, WORD], slots[slot, SUB], slot)
+            used += 1
+        else:
+            slots[slot, COUNT] = 0
+            slots[slot, WORD] = free
+            free = slot
+    memory.rule["free_slot"][0] = free
+    memory.rule["spare_slots"][0] = slots.shape[0] - used
+
+
+@njit(cache=True)
+def link(memory: Memory, row: int, slot: int, stream: int) -> None:
+    """Put a row at the head of its chain."""
+    rows = memory.rows
+    slots = memory.slots
+    head = slots[slot, HEAD + stream]
+    rows["next"][row] = head
+    rows["prev"][row] = NOTHING
+    rows["slot"][row] = slot
+    if head != NOTHING:
+        rows["prev"][head] = row
+    slots[slot, HEAD + stream] = row
+    slots[slot, COUNT] += 1
+
+
+@njit(cache=True)
+def unlink(memory: Memory, row: int, stream: int) -> None:
+    """Take a row out of its chain."""
+    rows = memory.rows
+    slots = memory.slots
+    slot = rows["slot"][row]
+    after = rows["next"][row]
+    before = rows["prev"][row]
+    if after != NOTHING:
+        rows["prev"][after] = before
+    if before != NOTHING:
+        rows["next"][before] = after
+    else:
+        slots[slot, HEAD + stream] = after
+    slots[slot, COUNT] -= 1

@@ -1,0 +1,166 @@
+"""The memory of one shard: a few structured arrays that the kernels share.
+
+Glossary: a *row* is one buffered tuple; a *slot* is one key (or value bucket) that is present in
+a window, with the head of its chain of rows for each stream; the *queue* holds each stream's rows
+in time order; the *heap* holds them by priority, where a strategy evicts by priority.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# Times and windows stay below 2**61 in magnitude, so that time + window and clock - lateness -
+# window can never overflow; NEVER is the clock of a stream that has not been heard of.
+TIME_LIMIT: Final = 2**61
+NEVER: Final = -(2**62)
+
+NOTHING: Final = -1  # no row, no slot; in a queue: the row that stood here is gone
+PENDING: Final = -2  # in a queue: the tuple of this place is still to come in this batch
+
+# How rows are found.
+EQUAL: Final = 0
+WITHIN: Final = 1
+BAND: Final = 2
+COMPARE: Final = 3
+
+# Compare's operators.
+LESS: Final = 0
+LESS_OR_EQUAL: Final = 1
+UNEQUAL: Final = 2
+GREATER_OR_EQUAL: Final = 3
+GREATER: Final = 4
+
+# Who leaves when room is needed.
+EVICT_NOBODY: Final = 0
+EVICT_OLDEST: Final = 1
+EVICT_LOWEST: Final = 2
+
+# Columns of `slots`.
+WORD: Final = 0
+SUB: Final = 1
+COUNT: Final = 2
+HEAD: Final = 3
+
+# A payload reference: the sub-window's number above, the row's place in it below. Number 0 is
+# the batch that is being joined.
+REF_BITS: Final = 32
+REF_MASK: Final = (1 << REF_BITS) - 1
+
+Array = npt.NDArray[np.generic]
+TimeType = type[np.int64] | type[np.float64]
+
+
+def row_type(time: np.dtype[np.generic], value: np.dtype[np.generic]) -> np.dtype[np.void]:
+    """Give the record of a buffered tuple: 64 bytes, one cache line.
+
+    >>> row_type(np.dtype("i8"), np.dtype("f8")).itemsize
+    64
+    """
+    return np.dtype(
+        [
+            ("time", time),
+            ("ref", np.int64),
+            ("next", np.int32),
+            ("prev", np.int32),
+            ("slot", np.int32),
+            ("place", np.int32),  # in the queue
+            ("value", value),
+            ("priority", np.float64),
+            ("birth", np.int64),
+            ("heap", np.int32),
+            ("stream", np.int32),
+        ]
+    )
+
+
+def arrival_type(time: np.dtype[np.generic], value: np.dtype[np.generic]) -> np.dtype[np.void]:
+    """Give the record of an arriving tuple."""
+    return np.dtype(
+        [
+            ("time", time),
+            ("word", np.int64),
+            ("value", value),
+            ("priority", np.float64),
+            ("limit", np.int64),  # rows that may be held once this tuple has been dealt with
+            ("ref", np.int64),
+            ("place", np.int32),
+            ("stream", np.int16),
+            ("blank", np.int16),  # has a time but nothing that could match: moves the clock only
+        ]
+    )
+
+
+def stream_type(time: np.dtype[np.generic]) -> np.dtype[np.void]:
+    """Give the record of a stream: its settings, its clock and its counters."""
+    return np.dtype(
+        [
+            ("window", time),
+            ("lateness", time),
+            ("clock", time),  # the greatest time heard of
+            ("horizon", time),  # no tuple of another stream can still come from before this
+            ("share", np.float64),  # rows that it may claim when memory is short
+            ("chain", np.int64),  # its place in the predicate's order of streams
+            ("base", np.int64),  # its queue is queue[base + head : base + tail]
+            ("head", np.int64),
+            ("tail", np.int64),
+            ("held", np.int64),
+            ("held_most", np.int64),
+            ("arrived", np.int64),
+            ("inserted", np.int64),
+            ("dropped", np.int64),
+            ("evicted", np.int64),
+            ("expired", np.int64),
+        ]
+    )
+
+
+def rule_type(value: np.dtype[np.generic]) -> np.dtype[np.void]:
+    """Give the record of what holds for the whole join."""
+    return np.dtype(
+        [
+            ("kind", np.int64),
+            ("operator", np.int64),
+            ("low", value),
+            ("high", value),
+            ("width", value),  # of a value bucket
+            ("slack", value),  # relative rounding error of a bound: 0 for whole numbers
+            ("top", value),  # the greatest value there is
+            ("edge", value),  # values beyond it are in one bucket: number `last_bucket`
+            ("last_bucket", np.int64),
+            ("evict", np.int64),
+            ("held", np.int64),
+            ("held_most", np.int64),
+            ("births", np.int64),
+            ("free_row", np.int64),  # head of the list of free rows, linked through `next`
+            ("fresh_row", np.int64),  # rows from here on were never used
+            ("free_slot", np.int64),
+            ("fresh_slot", np.int64),
+            ("spare_slots", np.int64),  # how many slots can still be given out
+            ("compared", np.int64),
+            ("produced", np.int64),
+        ]
+    )
+
+
+# For each (stream that arrives, window that is probed): the rows that probes stood against, and
+# how many of them fitted. `statistics.selectivity` reads it.
+PAIR: Final = np.dtype([("faced", np.int64), ("found", np.int64)])
+
+
+class Memory(NamedTuple):
+    """Everything that the kernels work on."""
+
+    rows: npt.NDArray[np.void]
+    slots: npt.NDArray[np.int64]  # WORD, SUB, COUNT, then one HEAD per stream
+    table: npt.NDArray[np.int64]  # open addressing: 0, or a hash tag and slot + 1
+    queue: npt.NDArray[np.int32]
+    heaps: npt.NDArray[np.int32]  # one line per stream
+    streams: npt.NDArray[np.void]
+    rule: npt.NDArray[np.void]  # one element
+    span: Array  # one element: the length of an indexed sub-window, 0 for none
+    order: npt.NDArray[np.int64]  # order[s]: the windows that a tuple of s probes, in turn
+    pairs: npt.NDArray[np.void]
+    dead: npt.NDArray[np.int64]  # dead[s, n]: rows of sub-window n that have left memory

@@ -1,0 +1,263 @@
+"""The five steps, tuple by tuple: admit, probe, emit, insert, evict."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from penstock.engine.kernels import heap
+from penstock.engine.kernels.index import find, find_or_create, link, unlink
+from penstock.engine.kernels.layout import (
+    EQUAL,
+    EVICT_LOWEST,
+    EVICT_NOBODY,
+    EVICT_OLDEST,
+    NOTHING,
+    REF_BITS,
+    Array,
+    Memory,
+)
+from penstock.engine.kernels.probe_equal import Partial, probe_equal
+from penstock.engine.kernels.probe_range import Ranges, bucket_of, probe_range, sub_of
+from penstock.engine.kernels.queue import oldest
+
+# Slots are looked up for so many tuples at once: the look-ups are independent of each other, so
+# the processor overlaps their cache misses, and the loop then finds the slots in its cache.
+_AHEAD = 64
+
+
+@njit(cache=True)
+def _remove(memory: Memory, row: int) -> None:
+    """Take a row out of every structure."""
+    rows = memory.rows
+    rule = memory.rule
+    streams = memory.streams
+    stream = rows["stream"][row]
+    unlink(memory, row, stream)
+    memory.queue[streams["base"][stream] + rows["place"][row]] = NOTHING
+    if rule["evict"][0] == EVICT_LOWEST:
+        heap.remove(memory, stream, row, streams["held"][stream])
+    memory.dead[stream, rows["ref"][row] >> REF_BITS] += 1
+    rows["ref"][row] = NOTHING
+    rows["next"][row] = rule["free_row"][0]
+    rule["free_row"][0] = row
+    rule["held"][0] -= 1
+    streams["held"][stream] -= 1
+
+
+@njit(cache=True)
+def expire(memory: Memory, stream: int) -> None:
+    """Remove a stream's rows that no tuple still to come can join."""
+    streams = memory.streams
+    rows = memory.rows
+    queue = memory.queue
+    # A tuple of another stream still to come has a time of at least `horizon`.
+    bound = streams["horizon"][stream] - streams["window"][stream]
+    base = streams["base"][stream]
+    head = streams["head"][stream]
+    tail = streams["tail"][stream]
+    # A PENDING place ends the walk: what comes after it is not older than the present, and the
+    # horizon is never beyond the present by more than when those rows were looked at last.
+    while head < tail:
+        row = queue[base + head]
+        if row >= 0:
+            if rows["time"][row] >= bound:
+                break
+            _remove(memory, row)
+            streams["expired"][stream] += 1
+        elif row != NOTHING:
+            break
+        head += 1
+    streams["head"][stream] = head
+
+
+@njit(cache=True)
+def advance(memory: Memory, stream: int, time: float) -> None:
+    """Move a stream's clock forward and expire what this lets go."""
+    streams = memory.streams
+    if time <= streams["clock"][stream]:
+        return
+    streams["clock"][stream] = time
+    for other in range(streams.size):
+        if other == stream:
+            continue
+        horizon = time - streams["lateness"][stream]
+        for third in range(streams.size):
+            if third != other:
+                horizon = min(horizon, streams["clock"][third] - streams["lateness"][third])
+        if horizon > streams["horizon"][other]:
+            streams["horizon"][other] = horizon
+            expire(memory, other)
+
+
+@njit(cache=True)
+def _most_over_share(memory: Memory, newcomer: int) -> int:
+    """Give the stream that claims most above its share, the newcomer counted with its own."""
+    streams = memory.streams
+    most = newcomer
+    excess = streams["held"][newcomer] + 1 - streams["share"][newcomer]
+    for stream in range(streams.size):
+        over = streams["held"][stream] - streams["share"][stream]
+        if stream != newcomer and over > excess:
+            most = stream
+            excess = over
+    return most
+
+
+@njit(cache=True)
+def _evict(memory: Memory, row: int) -> None:
+    memory.streams["evicted"][memory.rows["stream"][row]] += 1
+    _remove(memory, row)
+
+
+@njit(cache=True)
+def _first_to_go(memory: Memory, stream: int, before: int) -> int:
+    """Give the row of a stream that leaves first, or NOTHING."""
+    if memory.rule["evict"][0] == EVICT_OLDEST:
+        return oldest(memory, stream, before)
+    return memory.heaps[stream, 0] if memory.streams["held"][stream] > 0 else NOTHING
+
+
+@njit(cache=True)
+def _make_room(memory: Memory, arrival: np.void) -> bool:
+    """Evict until the newcomer fits; give False if it is itself the one to go."""
+    held = memory.rule["held"]
+    newcomer = arrival["stream"]
+    everything = memory.queue.size
+    while held[0] > arrival["limit"]:  # the limit itself has fallen
+        stream = _most_over_share(memory, newcomer)
+        victim = _first_to_go(memory, stream, everything)
+        if victim == NOTHING:
+            return False
+        _evict(memory, victim)
+    if held[0] < arrival["limit"]:
+        return True
+    stream = _most_over_share(memory, newcomer)
+    victim = _first_to_go(
+        memory, stream, arrival["place"] if stream == newcomer else everything
+    )
+    if victim == NOTHING:
+        return False
+    if (
+        stream == newcomer
+        and memory.rule["evict"][0] == EVICT_LOWEST
+        and arrival["priority"] < memory.rows["priority"][victim]
+    ):
+        return False
+    _evict(memory, victim)
+    return True
+
+
+@njit(cache=True)
+def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
+    """Put a tuple into memory, at its place in every structure."""
+    rows = memory.rows
+    rule = memory.rule
+    streams = memory.streams
+    stream = arrival["stream"]
+    row = rule["free_row"][0]
+    if row != NOTHING:
+        rule["free_row"][0] = rows["next"][row]
+    else:
+        row = rule["fresh_row"][0]
+        rule["fresh_row"][0] = row + 1
+    rows["time"][row] = arrival["time"]
+    rows["value"][row] = arrival["value"]
+    rows["ref"][row] = arrival["ref"]
+    rows["priority"][row] = arrival["priority"]
+    rows["birth"][row] = birth
+    rows["stream"][row] = stream
+    rows["place"][row] = arrival["place"]
+    memory.queue[streams["base"][stream] + arrival["place"]] = row
+    if arrival["place"] < streams["head"][stream]:
+        streams["head"][stream] = arrival["place"]
+    if slot == NOTHING:
+        if rule["kind"][0] == EQUAL:
+            slot = find_or_create(memory, arrival["word"], 0)
+        else:
+            bucket = bucket_of(memory, arrival["value"])
+            slot = find_or_create(memory, bucket, sub_of(memory, arrival["time"]))
+    link(memory, row, slot, stream)
+    if rule["evict"][0] == EVICT_LOWEST:
+        heap.push(memory, stream, row, streams["held"][stream])
+    streams["held"][stream] += 1
+    streams["inserted"][stream] += 1
+    rule["held"][0] += 1
+    if streams["held"][stream] > streams["held_most"][stream]:
+        streams["held_most"][stream] = streams["held"][stream]
+    if rule["held"][0] > rule["held_most"][0]:
+        rule["held_most"][0] = rule["held"][0]
+
+
+@njit(cache=True)
+def join(
+    memory: Memory,
+    partial: Partial,
+    ranges: Ranges,
+    arrivals: npt.NDArray[np.void],
+    start: int,
+    stop: int,
+    refs: npt.NDArray[np.int64],
+    times: Array,
+    count: int,
+    enough: int,
+) -> tuple[npt.NDArray[np.int64], Array, int, int]:
+    """Take arrivals[start:stop] through the five steps, appending to `count` results.
+
+    Stops early, between two tuples, once there are `enough` results. Gives the results, how many
+    there are, and the index of the first arrival not yet dealt with.
+    """
+    rule = memory.rule
+    streams = memory.streams
+    produced = -count
+    equal = rule["kind"][0] == EQUAL
+    ahead = np.empty(_AHEAD, np.int64)
+    first = start
+    for at in range(start, stop):
+        if equal and (at - start) % _AHEAD == 0:
+            first = at
+            for i in range(min(_AHEAD, stop - at)):
+                ahead[i] = find(memory, arrivals["word"][at + i], 0)
+        arrival = arrivals[at]
+        stream = arrival["stream"]
+        streams["arrived"][stream] += 1
+        advance(memory, stream, arrival["time"])
+        birth = rule["births"][0]
+        rule["births"][0] = birth + 1
+        if arrival["blank"]:
+            memory.queue[streams["base"][stream] + arrival["place"]] = NOTHING
+            continue
+        slot = NOTHING
+        if equal:
+            slot = ahead[at - first]
+            if slot == NOTHING:
+                slot = find(memory, arrival["word"], 0)
+            refs, times, count = probe_equal(
+                memory, partial, arrival, slot, refs, times, count
+            )
+        else:
+            refs, times, count = probe_range(memory, ranges, arrival, refs, times, count)
+        if streams["horizon"][stream] - streams["window"][stream] > arrival["time"]:
+            # No tuple still to come can join it: it has done its part by probing.
+            streams["expired"][stream] += 1
+            memory.queue[streams["base"][stream] + arrival["place"]] = NOTHING
+        elif rule["evict"][0] == EVICT_NOBODY or _make_room(memory, arrival):
+            insert(memory, arrival, slot, birth)
+        else:
+            streams["dropped"][stream] += 1
+            memory.queue[streams["base"][stream] + arrival["place"]] = NOTHING
+        if count >= enough:
+            rule["produced"][0] += produced + count
+            return refs, times, count, at + 1
+    rule["produced"][0] += produced + count
+    return refs, times, count, stop
+
+
+@njit(cache=True)
+def refill(
+    memory: Memory, arrivals: npt.NDArray[np.void], births: npt.NDArray[np.int64]
+) -> None:
+    """Put rows back into an empty memory, in the order in which they once came."""
+    for at in range(arrivals.size):
+        insert(memory, arrivals[at], NOTHING, births[at])

@@ -1,0 +1,101 @@
+"""Probe and emit for equal keys: all windows share the tuple's slot, each with its own chain.
+
+The windows are probed one after another in the order that the settings give; a partial result
+carries the span of times that its next member may have (the shape of GrubJoin's m-way join).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Array, Memory
+from penstock.engine.kernels.results import grown
+
+
+class Partial(NamedTuple):
+    """A partial result: what is bound at each depth (depth d has d + 1 members)."""
+
+    row: npt.NDArray[np.int64]  # the next candidate of this depth's window
+    newest: Array  # greatest time of the members so far
+    until: Array  # greatest time that a further member may have
+    ref: npt.NDArray[np.int64]  # by stream
+
+
+def make_partial(streams: int, time: np.dtype[np.generic]) -> Partial:
+    """Allocate the space for a join of so many streams."""
+    return Partial(
+        np.zeros(streams, np.int64),
+        np.zeros(streams, time),
+        np.zeros(streams, time),
+        np.zeros(streams, np.int64),
+    )
+
+
+@njit(cache=True)
+def probe_equal(
+    memory: Memory,
+    partial: Partial,
+    arrival: np.void,
+    slot: int,
+    refs: npt.NDArray[np.int64],
+    times: Array,
+    count: int,
+) -> tuple[npt.NDArray[np.int64], Array, int]:
+    """Append all results of one arriving tuple; give the (perhaps grown) results."""
+    rows = memory.rows
+    slots = memory.slots
+    streams = memory.streams
+    stream = arrival["stream"]
+    order = memory.order[stream]
+    pairs = memory.pairs[stream]
+    last = order.size - 1
+    if slot == NOTHING or slots[slot, COUNT] == 0:
+        return refs, times, count
+    for other in order:
+        if slots[slot, HEAD + other] == NOTHING:
+            return refs, times, count
+    compared = 0
+    partial.ref[stream] = arrival["ref"]
+    partial.newest[0] = arrival["time"]
+    partial.until[0] = arrival["time"] + streams["window"][stream]
+    partial.row[0] = slots[slot, HEAD + order[0]]
+    pairs["faced"][order[0]] += streams["held"][order[0]]
+    depth = 0
+    while depth >= 0:
+        row = partial.row[depth]
+        if row == NOTHING:
+            depth -= 1
+            continue
+        other = order[depth]
+        partial.row[depth] = rows["next"][row]
+        compared += 1
+        time = rows["time"][row]
+        newest = partial.newest[depth]
+        until = partial.until[depth]
+        # newest - time <= window(other) if the candidate is older, time - t <= window(its
+        # stream) for every older member if it is newer.
+        if time > until or newest - time > streams["window"][other]:
+            continue
+        pairs["found"][other] += 1
+        partial.ref[other] = rows["ref"][row]
+        if time > newest:
+            newest = time
+        if depth == last:
+            if count == times.size:
+                refs, times = grown(refs, times)
+            times[count] = newest
+            for s in range(refs.shape[1]):
+                refs[count, s] = partial.ref[s]
+            count += 1
+        else:
+            depth += 1
+            partial.newest[depth] = newest
+            partial.until[depth] = min(until, time + streams["window"][other])
+            partial.row[depth] = slots[slot, HEAD + order[depth]]
+            pairs["faced"][order[depth]] += streams["held"][order[depth]]
+    memory.rule["compared"][0] += compared
+    return refs, times, count

@@ -1,0 +1,278 @@
+"""Probe and emit for `Within`, `Band` and `Compare`: chains of value buckets and sub-windows.
+
+Rows are indexed by (value bucket, sub-window). A partial result carries the spans of times and of
+values that its next member may have, and only the chains in those spans are read. `Compare` has
+one bucket: nearly every pair is a result there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from penstock.engine.kernels.index import find
+from penstock.engine.kernels.layout import (
+    COMPARE,
+    GREATER_OR_EQUAL,
+    HEAD,
+    LESS,
+    LESS_OR_EQUAL,
+    NOTHING,
+    UNEQUAL,
+    WITHIN,
+    Array,
+    Memory,
+)
+from penstock.engine.kernels.results import grown
+
+
+class Ranges(NamedTuple):
+    """A partial result: what is bound at each depth (depth d has d + 1 members)."""
+
+    row: npt.NDArray[np.int64]  # the next candidate
+    bucket: npt.NDArray[np.int64]  # the chain it is in, and the last one to read
+    last_bucket: npt.NDArray[np.int64]
+    sub: npt.NDArray[np.int64]
+    first_sub: npt.NDArray[np.int64]
+    last_sub: npt.NDArray[np.int64]
+    newest: Array  # greatest time of the members so far
+    until: Array  # greatest time that a further member may have
+    least: Array  # least and greatest value of the members so far
+    greatest: Array
+    value: Array  # by place in the predicate's chain of streams
+    bound: npt.NDArray[np.int64]  # by place in the chain: the depth at which it is bound
+    ref: npt.NDArray[np.int64]  # by stream
+
+
+def make_ranges(
+    streams: int, time: np.dtype[np.generic], value: np.dtype[np.generic]
+) -> Ranges:
+    """Allocate the space for a join of so many streams."""
+    return Ranges(
+        *(np.zeros(streams, np.int64) for _ in range(6)),
+        *(np.zeros(streams, time) for _ in range(2)),
+        *(np.zeros(streams, value) for _ in range(3)),
+        *(np.zeros(streams, np.int64) for _ in range(2)),
+    )
+
+
+@njit(cache=True)
+def bucket_of(memory: Memory, value: float) -> int:
+    """Number a value's bucket: floor(value / width), 0 for all if there is only one."""
+    rule = memory.rule
+    if rule["kind"][0] == COMPARE:
+        return 0
+    if value > rule["edge"][0]:
+        return rule["last_bucket"][0]
+    if value < -rule["edge"][0]:
+        return -rule["last_bucket"][0]
+    return np.int64(value // rule["width"][0])
+
+
+@njit(cache=True)
+def sub_of(memory: Memory, time: float) -> int:
+    """Number the sub-window of a time, 0 for all if there is only one."""
+    span = memory.span[0]
+    if span == 0:
+        return 0
+    return np.int64(time // span)
+
+
+@njit(cache=True)
+def _plus(memory: Memory, value: float, change: float) -> float:
+    """Add, stopping at the greatest and least value there is."""
+    total = value + change
+    if change > 0 and total < value:
+        return memory.rule["top"][0]
+    if change < 0 and total > value:
+        return -memory.rule["top"][0]
+    return total
+
+
+@njit(cache=True)
+def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tuple[float, float]:
+    """Give the span in which the value of the chain's next member must lie, a little wide."""
+    rule = memory.rule
+    low = rule["low"][0]
+    high = rule["high"][0]
+    slack = rule["slack"][0]
+    if rule["kind"][0] == WITHIN:
+        # All pairwise within `high`: at least greatest - high, at most least + high.
+        greatest = ranges.greatest[depth]
+        least = ranges.least[depth]
+        return (
+            _plus(memory, greatest, -high) - slack * (abs(greatest) + high),
+            _plus(memory, least, high) + slack * (abs(least) + high),
+        )
+    # Band: low <= y - x <= high between neighbours, so k low <= y - x <= k high at distance k.
+    first = -rule["top"][0]
+    final = rule["top"][0]
+    for place in range(ranges.bound.size):
+        if ranges.bound[place] > depth:
+            continue
+        steps = chain - place
+        value = ranges.value[place]
+        near = steps * low if steps > 0 else steps * high
+        far = steps * high if steps > 0 else steps * low
+        margin = slack * (abs(value) + abs(near) + abs(far))
+        first = max(first, _plus(memory, value, near) - margin)
+        final = min(final, _plus(memory, value, far) + margin)
+    return first, final
+
+
+@njit(cache=True)
+def _holds(memory: Memory, x: float, y: float) -> bool:
+    """Say whether the condition holds between a chain's neighbours x and y."""
+    rule = memory.rule
+    if rule["kind"][0] != COMPARE:
+        difference = y - x
+        if (difference >= 0) != (y >= x):  # overflow of whole numbers: further apart than any band
+            return False
+        return rule["low"][0] <= difference <= rule["high"][0]
+    operator = rule["operator"][0]
+    if operator == LESS:
+        return x < y
+    if operator == LESS_OR_EQUAL:
+        return x <= y
+    if operator == UNEQUAL:
+        return x != y
+    if operator == GREATER_OR_EQUAL:
+        return x >= y
+    return x > y
+
+
+@njit(cache=True)
+def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) -> bool:
+    """Say whether a candidate's value goes with the members so far."""
+    if memory.rule["kind"][0] == WITHIN:
+        span = max(ranges.greatest[depth], value) - min(ranges.least[depth], value)
+        return 0 <= span <= memory.rule["high"][0]  # below 0: overflow
+    if chain > 0 and ranges.bound[chain - 1] <= depth:
+        if not _holds(memory, ranges.value[chain - 1], value):
+            return False
+    if chain + 1 < ranges.bound.size and ranges.bound[chain + 1] <= depth:
+        return _holds(memory, value, ranges.value[chain + 1])
+    return True
+
+
+@njit(cache=True)
+def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
+    """Give the first row of the chain at which a depth stands."""
+    slot = find(memory, ranges.bucket[depth], ranges.sub[depth])
+    return NOTHING if slot == NOTHING else memory.slots[slot, HEAD + other]
+
+
+@njit(cache=True)
+def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
+    """Stand before the first chain of a window that the next member can be in."""
+    streams = memory.streams
+    if memory.rule["kind"][0] == COMPARE:
+        ranges.bucket[depth] = 0
+        ranges.last_bucket[depth] = 0
+    else:
+        first, final = _value_range(memory, ranges, depth, streams["chain"][other])
+        ranges.bucket[depth] = bucket_of(memory, first)
+        ranges.last_bucket[depth] = bucket_of(memory, final)
+    ranges.first_sub[depth] = sub_of(memory, ranges.newest[depth] - streams["window"][other])
+    ranges.last_sub[depth] = sub_of(memory, ranges.until[depth])
+    ranges.sub[depth] = ranges.first_sub[depth]
+    ranges.row[depth] = NOTHING
+    if ranges.bucket[depth] <= ranges.last_bucket[depth]:
+        ranges.row[depth] = _head(memory, ranges, depth, other)
+
+
+@njit(cache=True)
+def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
+    """Go to the next chain that has rows; say whether there is one."""
+    while ranges.row[depth] == NOTHING:
+        if ranges.sub[depth] < ranges.last_sub[depth]:
+            ranges.sub[depth] += 1
+        elif ranges.bucket[depth] < ranges.last_bucket[depth]:
+            ranges.bucket[depth] += 1
+            ranges.sub[depth] = ranges.first_sub[depth]
+        else:
+            return False
+        ranges.row[depth] = _head(memory, ranges, depth, other)
+    return True
+
+
+@njit(cache=True)
+def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
+    """Note at which depth each place of the predicate's chain becomes bound."""
+    chains = memory.streams["chain"]
+    ranges.bound[chains[stream]] = 0
+    for step in range(memory.order.shape[1]):
+        ranges.bound[chains[memory.order[stream, step]]] = step + 1
+
+
+@njit(cache=True)
+def probe_range(
+    memory: Memory,
+    ranges: Ranges,
+    arrival: np.void,
+    refs: npt.NDArray[np.int64],
+    times: Array,
+    count: int,
+) -> tuple[npt.NDArray[np.int64], Array, int]:
+    """Append all results of one arriving tuple; give the (perhaps grown) results."""
+    rows = memory.rows
+    streams = memory.streams
+    stream = arrival["stream"]
+    order = memory.order[stream]
+    pairs = memory.pairs[stream]
+    last = order.size - 1
+    compared = 0
+    for other in order:
+        if streams["held"][other] == 0:
+            return refs, times, count
+    _bind(memory, ranges, stream)
+    ranges.ref[stream] = arrival["ref"]
+    ranges.value[streams["chain"][stream]] = arrival["value"]
+    ranges.least[0] = arrival["value"]
+    ranges.greatest[0] = arrival["value"]
+    ranges.newest[0] = arrival["time"]
+    ranges.until[0] = arrival["time"] + streams["window"][stream]
+    _open(memory, ranges, 0, order[0])
+    pairs["faced"][order[0]] += streams["held"][order[0]]
+    depth = 0
+    while depth >= 0:
+        other = order[depth]
+        if not _advance(memory, ranges, depth, other):
+            depth -= 1
+            continue
+        row = ranges.row[depth]
+        ranges.row[depth] = rows["next"][row]
+        compared += 1
+        time = rows["time"][row]
+        newest = ranges.newest[depth]
+        until = ranges.until[depth]
+        if time > until or newest - time > streams["window"][other]:
+            continue
+        value = rows["value"][row]
+        chain = streams["chain"][other]
+        if not _fits(memory, ranges, depth, chain, value):
+            continue
+        pairs["found"][other] += 1
+        ranges.ref[other] = rows["ref"][row]
+        newest = max(newest, time)
+        if depth == last:
+            if count == times.size:
+                refs, times = grown(refs, times)
+            times[count] = newest
+            for s in range(refs.shape[1]):
+                refs[count, s] = ranges.ref[s]
+            count += 1
+        else:
+            depth += 1
+            ranges.newest[depth] = newest
+            ranges.until[depth] = min(until, time + streams["window"][other])
+            ranges.value[chain] = value
+            ranges.least[depth] = min(ranges.least[depth - 1], value)
+            ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
+            _open(memory, ranges, depth, order[depth])
+            pairs["faced"][order[depth]] += streams["held"][order[depth]]
+    memory.rule["compared"][0] += compared
+    return refs, times, count

@@ -1,0 +1,88 @@
+"""Each stream's rows in time order, for expiry and for "the oldest leaves first".
+
+The tuples of a batch get their places before they are dealt with (PENDING), merged among the rows
+that are held already, so that the loop never has to search for a place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from penstock.engine.kernels.layout import NOTHING, PENDING, Memory
+
+
+@njit(cache=True)
+def pack(
+    memory: Memory, stream: int, into: npt.NDArray[np.int32], base: int
+) -> None:
+    """Move a stream's queue to `into[base:]` without its gaps."""
+    streams = memory.streams
+    queue = memory.queue
+    rows = memory.rows
+    old = streams["base"][stream]
+    at = 0
+    for i in range(old + streams["head"][stream], old + streams["tail"][stream]):
+        row = queue[i]
+        if row >= 0:
+            into[base + at] = row
+            rows["place"][row] = at
+            at += 1
+    streams["base"][stream] = base
+    streams["head"][stream] = 0
+    streams["tail"][stream] = at
+
+
+@njit(cache=True)
+def make_places(
+    memory: Memory, stream: int, times: npt.NDArray[np.generic], places: npt.NDArray[np.int32]
+) -> None:
+    """Give each of a stream's coming tuples (in time order) its place in the queue.
+
+    Rows that are held and are newer than the first of them move up; among equal times the rows
+    that are held come first. The queue must have room for `times.size` more.
+    """
+    streams = memory.streams
+    rows = memory.rows
+    queue = memory.queue
+    base = streams["base"][stream]
+    read = streams["tail"][stream] - 1
+    head = streams["head"][stream]
+    write = read + times.size
+    streams["tail"][stream] = write + 1
+    n = times.size - 1
+    while n >= 0:
+        while read >= head and queue[base + read] < 0:
+            # A gap: keep it, so that the places below need not move.
+            queue[base + write] = NOTHING
+            read -= 1
+            write -= 1
+        if read >= head and rows["time"][queue[base + read]] > times[n]:
+            row = queue[base + read]
+            queue[base + write] = row
+            rows["place"][row] = write
+            read -= 1
+        else:
+            queue[base + write] = PENDING
+            places[n] = write
+            n -= 1
+        write -= 1
+
+
+@njit(cache=True)
+def oldest(memory: Memory, stream: int, before: int) -> int:
+    """Give a stream's oldest row whose place is below `before`, or NOTHING."""
+    streams = memory.streams
+    queue = memory.queue
+    base = streams["base"][stream]
+    head = streams["head"][stream]
+    stop = min(streams["tail"][stream], before)
+    while head < stop and queue[base + head] == NOTHING:
+        head += 1
+    streams["head"][stream] = head
+    # Beyond a tuple that is still to come there can be rows of an earlier batch that are newer.
+    at = head
+    while at < stop and queue[base + at] < 0:
+        at += 1
+    return queue[base + at] if at < stop else NOTHING

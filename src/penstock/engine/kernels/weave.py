@@ -1,0 +1,33 @@
+"""Several streams, each in time order, into one sequence of arrivals."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+@njit(cache=True)
+def weave(
+    times: npt.NDArray[np.generic],
+    starts: npt.NDArray[np.int64],
+    out: npt.NDArray[np.int64],
+    streams: npt.NDArray[np.int16],
+) -> None:
+    """Merge runs of one array; among equal times the earlier run comes first.
+
+    `times[starts[s]:starts[s + 1]]` is stream s. Gives, for each arrival in turn, its index in
+    `times` and its stream.
+    """
+    runs = starts.size - 1
+    at = starts[:-1].copy()
+    for i in range(out.size):
+        first = -1
+        for run in range(runs):
+            if at[run] < starts[run + 1] and (
+                first < 0 or times[at[run]] < times[at[first]]
+            ):
+                first = run
+        out[i] = at[first]
+        streams[i] = first
+        at[first] += 1

@@ -1,0 +1,179 @@
+"""Bytes to numbers: hashes, and numbers that stand for byte strings without any collision."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Bytes = npt.NDArray[np.uint8]
+Integers = npt.NDArray[np.int64]
+
+_FIRST = np.int64(-7046029254386353131)
+_SECOND = np.int64(-4658895280553007687)
+_THIRD = np.int64(-7723592293110705685)
+
+
+@njit(cache=True)
+def stir(word: int, salt: int) -> int:
+    """Mix a word into a hash (SplitMix64's finaliser; all 64 bits, signed)."""
+    h = np.int64(word) ^ (np.int64(salt) * _FIRST)
+    h = (h ^ ((h >> np.int64(30)) & np.int64(0x3FFFFFFFF))) * _SECOND
+    h = (h ^ ((h >> np.int64(27)) & np.int64(0x1FFFFFFFFF))) * _THIRD
+    return h ^ ((h >> np.int64(31)) & np.int64(0x1FFFFFFFF))
+
+
+@njit(cache=True)
+def hash_bytes(data: Bytes, start: int, stop: int) -> int:
+    """Hash data[start:stop]."""
+    h = np.int64(stop - start)
+    word = np.int64(0)
+    filled = 0
+    for i in range(start, stop):
+        word = (word << np.int64(8)) | np.int64(data[i])
+        filled += 1
+        if filled == 8:
+            h = (h ^ word) * _SECOND
+            h ^= (h >> np.int64(32)) & np.int64(0xFFFFFFFF)
+            word = np.int64(0)
+            filled = 0
+    return stir(word, h)
+
+
+@njit(cache=True)
+def hash_each(data: Bytes, offsets: Integers, out: Integers) -> None:
+    """Hash each of the byte strings that the offsets delimit."""
+    for i in range(out.size):
+        out[i] = hash_bytes(data, offsets[i], offsets[i + 1])
+
+
+@njit(cache=True)
+def stir_each(hashes: Integers, words: Integers) -> None:
+    """Mix one word into each hash."""
+    for i in range(hashes.size):
+        hashes[i] = stir(words[i], hashes[i])
+
+
+@njit(cache=True)
+def fold(hashes: Integers, offsets: Integers, out: Integers) -> None:
+    """Hash each list of hashes that the offsets delimit."""
+    for i in range(out.size):
+        h = np.int64(offsets[i + 1] - offsets[i])
+        for j in range(offsets[i], offsets[i + 1]):
+            h = stir(hashes[j], h)
+        out[i] = h
+
+
+@njit(cache=True)
+def append_words(out: Bytes, at: Integers, words: Integers) -> None:
+    """Write each word (8 bytes) at its row's position and move that on."""
+    for i in range(at.size):
+        word = words[i]
+        for k in range(8):
+            out[at[i] + k] = (word >> np.int64(8 * k)) & np.int64(0xFF)
+        at[i] += 8
+
+
+@njit(cache=True)
+def append_bytes(out: Bytes, at: Integers, data: Bytes, offsets: Integers) -> None:
+    """Write each byte string at its row's position and move that on."""
+    for i in range(at.size):
+        n = offsets[i + 1] - offsets[i]
+        out[at[i] : at[i] + n] = data[offsets[i] : offsets[i + 1]]
+        at[i] += n
+
+
+class Interned(NamedTuple):
+    """The byte strings that have a number: an open-addressing table over a heap of bytes."""
+
+    table: Integers  # 0, or entry + 1
+    hashes: Integers
+    starts: Integers
+    stops: Integers
+    numbers: Integers
+    heap: Bytes
+    counts: Integers  # entries in use, bytes in use, next number
+
+
+@njit(cache=True)
+def intern(
+    interned: Interned,
+    data: Bytes,
+    offsets: Integers,
+    good: npt.NDArray[np.bool_],
+    out: Integers,
+) -> None:
+    """Give each byte string its number, a new one if it has none.
+
+    Two strings have the same number if, and only if, they are the same bytes: a hash only says
+    where to look. There must be room for all of them.
+    """
+    mask = interned.table.size - 1
+    for i in range(out.size):
+        if not good[i]:
+            out[i] = 0
+            continue
+        start = offsets[i]
+        length = offsets[i + 1] - start
+        hashed = hash_bytes(data, start, offsets[i + 1])
+        at = hashed & mask
+        while True:
+            entry = interned.table[at] - 1
+            if entry < 0:
+                break
+            if (
+                interned.hashes[entry] == hashed
+                and interned.stops[entry] - interned.starts[entry] == length
+            ):
+                there = interned.starts[entry]
+                same = True
+                for k in range(length):
+                    if interned.heap[there + k] != data[start + k]:
+                        same = False
+                        break
+                if same:
+                    break
+            at = (at + 1) & mask
+        if entry < 0:
+            entry = interned.counts[0]
+            there = interned.counts[1]
+            interned.table[at] = entry + 1
+            interned.hashes[entry] = hashed
+            interned.starts[entry] = there
+            interned.stops[entry] = there + length
+            interned.numbers[entry] = interned.counts[2]
+            interned.heap[there : there + length] = data[start : start + length]
+            interned.counts[0] = entry + 1
+            interned.counts[1] = there + length
+            interned.counts[2] += 1
+        out[i] = interned.numbers[entry]
+
+
+@njit(cache=True)
+def copy_entries(
+    old: Interned, new: Interned, keep: npt.NDArray[np.bool_]
+) -> None:
+    """Carry the entries that are to be kept, with their numbers, into an empty table."""
+    mask = new.table.size - 1
+    entry = 0
+    there = 0
+    for i in range(old.counts[0]):
+        if not keep[i]:
+            continue
+        at = old.hashes[i] & mask
+        while new.table[at] != 0:
+            at = (at + 1) & mask
+        length = old.stops[i] - old.starts[i]
+        new.table[at] = entry + 1
+        new.hashes[entry] = old.hashes[i]
+        new.starts[entry] = there
+        new.stops[entry] = there + length
+        new.numbers[entry] = old.numbers[i]
+        new.heap[there : there + length] = old.heap[old.starts[i] : old.stops[i]]
+        entry += 1
+        there += length
+    new.counts[0] = entry
+    new.counts[1] = there
+    new.counts[2] = old.counts[2]

@@ -1,0 +1,180 @@
+"""What the rows hold: one stream's payload, as Arrow tables in time-ordered sub-windows.
+
+The kernels know a row's payload only by a reference: the number of a sub-window and a place in
+it. A sub-window never changes once it is made; rows that leave memory leave gaps, and when half
+of it is gaps the rest is moved into a new one. So what has been saved needs no saving again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.engine.kernels.layout import REF_BITS, REF_MASK
+
+if TYPE_CHECKING:
+    from penstock.engine.store import Store
+
+# Rows of a sub-window at most: a few megabytes, a size that state stores like.
+MOST_ROWS = 1 << 15
+
+
+@dataclass
+class SubWindow:
+    """Rows that came one after another, with what the kernels must know again after a restart."""
+
+    serial: int  # never used twice
+    table: pa.Table
+    rows: npt.NDArray[np.int32]  # where each is, or was, in the kernels' memory
+    births: npt.NDArray[np.int64]
+    priorities: npt.NDArray[np.float64]
+
+
+class Payload:
+    """One stream's sub-windows, and the batch that is being joined."""
+
+    def __init__(self, store: Store, stream: int, schema: pa.Schema) -> None:
+        self._store = store
+        self._stream = stream
+        self._serials = 0
+        self.batch = schema.empty_table()
+        self.sub_windows: dict[int, SubWindow] = {}  # by number, the oldest first
+
+    def live(self, number: int) -> npt.NDArray[np.bool_]:
+        """Say which rows of a sub-window are still in memory."""
+        window = self.sub_windows[number]
+        here = (number << REF_BITS) | np.arange(window.rows.size)
+        return self._store.memory.rows["ref"][window.rows] == here
+
+    def count_live(self, number: int) -> int:
+        """Count the rows of a sub-window that are still in memory."""
+        dead = int(self._store.memory.dead[self._stream, number])
+        return self.sub_windows[number].rows.size - dead
+
+    def gather(self, refs: npt.NDArray[np.int64]) -> pa.Table:
+        """Give the payload of the rows that are referred to, in that order."""
+        numbers = refs >> REF_BITS
+        if not self.sub_windows or not numbers.any():
+            return self.batch.take(pa.array(refs))
+        starts = np.zeros(max(self.sub_windows) + 1, np.int64)
+        tables = [self.batch]
+        end = self.batch.num_rows
+        for number in np.unique(numbers[numbers > 0]):
+            starts[number] = end
+            table = self.sub_windows[int(number)].table
+            tables.append(table)
+            end += table.num_rows
+        everything = pa.concat_tables(tables)
+        return everything.take(pa.array(starts[numbers] + (refs & REF_MASK)))
+
+    def settle(self, rows: npt.NDArray[np.int32]) -> None:
+        """Keep what is left of the batch, the given rows in time order, and let go of the rest."""
+        index = self._store.memory.rows["ref"][rows] & REF_MASK
+        for start in range(0, rows.size, MOST_ROWS):
+            part = index[start : start + MOST_ROWS]
+            self._add(_take(self.batch, part), rows[start : start + MOST_ROWS])
+        self.batch = self.batch.slice(0, 0)
+        self._tidy()
+
+    def refill(self, serial: int, table: pa.Table, live: npt.NDArray[np.bool_]) -> int:
+        """Put back a saved sub-window, before its rows are known; give its number."""
+        number = self._free_number()
+        nobody = np.zeros(live.size, np.int32)
+        self.sub_windows[number] = SubWindow(
+            serial, table, nobody, nobody.astype(np.int64), nobody.astype(np.float64)
+        )
+        self._store.memory.dead[self._stream, number] = live.size - int(live.sum())
+        self._serials = max(self._serials, serial + 1)
+        return number
+
+    def _add(self, table: pa.Table, rows: npt.NDArray[np.int32]) -> None:
+        number = self._free_number()
+        memory = self._store.memory
+        memory.dead[self._stream, number] = 0
+        memory.rows["ref"][rows] = (number << REF_BITS) | np.arange(rows.size)
+        self.sub_windows[number] = SubWindow(
+            self._serials,
+            table,
+            rows.copy(),
+            memory.rows["birth"][rows],
+            memory.rows["priority"][rows],
+        )
+        self._serials += 1
+
+    def _free_number(self) -> int:
+        number = next(n for n in range(1, len(self.sub_windows) + 2) if n not in self.sub_windows)
+        self._store.reserve_sub_windows(number)
+        return number
+
+    def _tidy(self) -> None:
+        """Drop what is empty, and join neighbours that are small or full of gaps."""
+        for number in [n for n in self.sub_windows if not self.count_live(n)]:
+            del self.sub_windows[number]
+        for group in _groups(
+            [(n, w.rows.size, self.count_live(n)) for n, w in self.sub_windows.items()]
+        ):
+            self._join(group)
+
+    def _join(self, numbers: list[int]) -> None:
+        """Move the live rows of neighbouring sub-windows into one that takes their place."""
+        lives = [self.live(n) for n in numbers]
+        windows = [self.sub_windows[n] for n in numbers]
+        table = pa.concat_tables(
+            [_take(w.table, np.flatnonzero(live)) for w, live in zip(windows, lives, strict=True)]
+        ).combine_chunks()
+        rows = np.concatenate([w.rows[live] for w, live in zip(windows, lives, strict=True)])
+        order = list(self.sub_windows)
+        first = order.index(numbers[0])
+        before = {n: self.sub_windows[n] for n in order[:first]}
+        after = {n: self.sub_windows[n] for n in order[first + len(numbers) :]}
+        self.sub_windows = before | after
+        self._add(table, rows)
+        (made,) = self.sub_windows.keys() - before.keys() - after.keys()
+        self.sub_windows = before | {made: self.sub_windows[made]} | after
+
+
+def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
+    """Say which runs of (number, rows, live rows) to join, the oldest first.
+
+    Full of gaps is what has lost half of its rows. The newest ones are joined while each is no
+    larger than what follows it, as one carries when counting: every row is moved log(n) times at
+    most, and no more than log(n) sub-windows are small.
+
+    >>> _groups([(1, 300, 290), (2, 100, 40), (3, 100, 30), (4, 90, 90), (5, 40, 40), (6, 50, 50)])
+    [[2, 3], [4, 5, 6]]
+    """
+    groups: list[list[int]] = []
+    tail: list[int] = []
+    following = 0
+    for number, _, live in reversed(windows):
+        if tail and (live > following or live + following > MOST_ROWS):
+            break
+        tail.insert(0, number)
+        following += live
+    gaps: list[int] = []
+    total = 0
+    for number, rows, live in windows[: len(windows) - len(tail)]:
+        if 2 * live <= rows and total + live <= MOST_ROWS:
+            gaps.append(number)
+            total += live
+            continue
+        if gaps:
+            groups.append(gaps)
+        gaps, total = ([number], live) if 2 * live <= rows else ([], 0)
+    if gaps:
+        groups.append(gaps)
+    if len(tail) > 1 or (tail and 2 * windows[-1][2] <= windows[-1][1]):
+        groups.append(tail)
+    return groups
+
+
+def _take(table: pa.Table, index: npt.NDArray[np.int64]) -> pa.Table:
+    """Take rows; as a view if they are one run that is most of the table."""
+    whole = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
+    if whole and 2 * index.size >= table.num_rows:
+        return table.slice(int(index[0]), index.size)
+    return table.take(pa.array(index))

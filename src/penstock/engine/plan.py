@@ -1,0 +1,229 @@
+"""A join bound to its streams' schemas: every name resolved, every type checked, all in numbers."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.durations import to_units
+from penstock.engine.keys import KeyColumn, key_columns
+from penstock.engine.kernels import layout
+from penstock.engine.times import TimeScale, common_scale
+from penstock.engine.values import ValueScale, bucket_width, common_values
+from penstock.errors import SchemaError, must
+from penstock.predicates import Band, Compare, Equal, Within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.spec import Specification
+
+_OPERATORS = {
+    "<": layout.LESS,
+    "<=": layout.LESS_OR_EQUAL,
+    "!=": layout.UNEQUAL,
+    ">=": layout.GREATER_OR_EQUAL,
+    ">": layout.GREATER,
+}
+
+# Sub-windows that `Compare` indexes per longest window: enough to skip most of what is out of
+# reach in time, few enough that looking them up costs nothing beside reading them.
+_SUB_WINDOWS = 16
+
+
+@dataclass(frozen=True)
+class Side:
+    """One stream of a plan: its columns, and its durations in units of the plan's time."""
+
+    name: str
+    schema: pa.Schema
+    time: str
+    columns: tuple[str, ...]
+    window: int | float
+    lateness: int | float
+    max_ahead: int | float | None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The predicate as the kernels know it."""
+
+    kind: int
+    operator: int = 0
+    low: int | float = 0
+    high: int | float = 0
+    width: int | float = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything the engine needs to know of a join.
+
+    Attributes
+    ----------
+    keys
+        How the columns of an equality are read; empty for other predicates.
+    values
+        How the column of any other predicate is read.
+    chain
+        For each stream its place in the order in which the predicate names the streams.
+    """
+
+    spec: Specification
+    sides: tuple[Side, ...]
+    time: TimeScale
+    rule: Rule
+    keys: tuple[KeyColumn, ...]
+    values: ValueScale
+    chain: tuple[int, ...]
+
+    @property
+    def span(self) -> int | float:
+        """Length of an indexed sub-window; 0 if the index has none."""
+        if self.rule.kind != layout.COMPARE:
+            return 0
+        longest = max(side.window for side in self.sides)
+        return longest / _SUB_WINDOWS if self.time.dtype.kind == "f" else longest // _SUB_WINDOWS
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """Schema of the results: a struct per stream, ``time`` and ``weight``."""
+        fields = [pa.field(side.name, pa.struct(list(side.schema))) for side in self.sides]
+        return pa.schema(
+            [*fields, pa.field("time", self.time.type), pa.field("weight", pa.float64())]
+        )
+
+
+def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
+    """Bind a join to the schemas of its streams.
+
+    Raises
+    ------
+    SchemaError
+        If a stream is missing or unknown, a column is missing or there twice, or its type does
+        not fit what the join asks of it.
+    """
+    _check_streams(spec, schemas)
+    columns = {name: spec.on.columns_of(name) for name in spec.names}
+    for name, stream in spec.streams.items():
+        _check_columns(name, schemas[name], (stream.time, *columns[name]))
+    time = common_scale(
+        {n: (s.time, schemas[n].field(s.time).type) for n, s in spec.streams.items()}
+    )
+    sides = tuple(_side(spec, name, schemas[name], columns[name], time) for name in spec.names)
+    typed = {n: [(c, schemas[n].field(c).type) for c in columns[n]] for n in spec.names}
+    if isinstance(spec.on, Equal):
+        keys, values, rule = key_columns(typed), ValueScale(floating=False), Rule(layout.EQUAL)
+    else:
+        keys, values = (), common_values({n: pairs[0] for n, pairs in typed.items()})
+        rule = _rule(spec.on, values)
+    order = spec.on.streams or spec.names
+    return Plan(
+        spec, sides, time, rule, keys, values, tuple(order.index(name) for name in spec.names)
+    )
+
+
+def _check_streams(spec: Specification, schemas: Mapping[str, pa.Schema]) -> None:
+    for name in spec.names:
+        if name not in schemas:
+            raise SchemaError(
+                f'stream "{name}" must be given a table; got tables for {_listed(schemas)}; '
+                f"pass one table for each stream of the join"
+            )
+    for name in schemas:
+        if name not in spec.names:
+            raise SchemaError(
+                f'"{name}" must be a stream of the join; its streams are {_listed(spec.names)}'
+                f"{_did_you_mean(name, spec.names)}"
+            )
+
+
+def _check_columns(stream: str, schema: pa.Schema, wanted: tuple[str, ...]) -> None:
+    for column in schema.names:
+        if schema.names.count(column) > 1:
+            raise SchemaError(
+                f'columns of stream "{stream}" must have different names; got "{column}" twice; '
+                f"rename one"
+            )
+    for column in wanted:
+        if column not in schema.names:
+            raise SchemaError(
+                f'stream "{stream}" must have a column "{column}"; it has '
+                f"{_listed(schema.names)}{_did_you_mean(column, schema.names)}"
+            )
+
+
+def _side(
+    spec: Specification, name: str, schema: pa.Schema, columns: tuple[str, ...], time: TimeScale
+) -> Side:
+    stream = spec.streams[name]
+    kind = "a number" if time.unit is None else "a timestamp"
+    why = f'its time column "{stream.time}" is {kind}'
+
+    def units(value: object, what: str) -> int | float:
+        number = to_units(value, time.units_per_second, f'{what} of stream "{name}"', why)
+        # A window of 2.5 over whole numbers reaches as far as one of 2.
+        return float(number) if time.dtype.kind == "f" else int(number // 1)
+
+    return Side(
+        name=name,
+        schema=schema,
+        time=stream.time,
+        columns=columns,
+        window=units(stream.window, "window"),
+        lateness=units(stream.lateness, "lateness"),
+        max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
+    )
+
+
+def _rule(predicate: object, values: ValueScale) -> Rule:
+    if isinstance(predicate, Within):
+        distance = values.at_most(predicate.distance)
+        width = bucket_width(values, 0, distance)
+        return Rule(layout.WITHIN, low=0, high=distance, width=width)
+    if isinstance(predicate, Band):
+        low, high = values.at_least(predicate.low), values.at_most(predicate.high)
+        return Rule(layout.BAND, low=low, high=high, width=bucket_width(values, low, high))
+    if isinstance(predicate, Compare):
+        if predicate.operator == "=":
+            return Rule(layout.EQUAL)  # with the values themselves as keys
+        return Rule(layout.COMPARE, operator=_OPERATORS[predicate.operator])
+    raise SchemaError(
+        must("on", "one of Penstock's predicates", predicate, "see Equal, Within, Band, Compare")
+    )
+
+
+def _listed(names: object) -> str:
+    return ", ".join(f'"{name}"' for name in names) or "none"  # type: ignore[attr-defined]
+
+
+def _did_you_mean(name: str, known: object) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)  # type: ignore[call-overload]
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def rule_record(plan: Plan) -> np.ndarray:
+    """Give the rule as the kernels' record."""
+    value = plan.values.dtype
+    floating = value.kind == "f"
+    record = np.zeros(1, layout.rule_type(value))
+    record["kind"] = plan.rule.kind
+    record["operator"] = plan.rule.operator
+    record["low"] = plan.rule.low
+    record["high"] = plan.rule.high
+    record["width"] = plan.rule.width
+    # A bound is the sum of at most a few rounded terms: 2**-49 is 16 units in the last place.
+    record["slack"] = 2.0**-49 if floating else 0
+    record["top"] = np.inf if floating else np.iinfo(np.int64).max
+    # Up to 2**53 buckets a float64's neighbour is in the same bucket or the next; all beyond are
+    # one. The largest float itself bounds the edge, so that an infinite bound is beyond it.
+    largest = np.finfo(np.float64).max if floating else np.iinfo(np.int64).max
+    record["edge"] = min(2.0**53 * float(plan.rule.width), largest) if floating else largest
+    record["last_bucket"] = 2**53 if floating else 0
+    for field in ("free_row", "free_slot"):
+        record[field] = layout.NOTHING
+    return record

@@ -1,0 +1,140 @@
+"""The memory of one shard, and its growth: never more than a constant factor above what it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.engine.kernels import layout
+from penstock.engine.kernels.index import rebuild
+from penstock.engine.kernels.layout import Memory
+from penstock.engine.kernels.queue import make_places, pack
+from penstock.engine.plan import rule_record
+
+if TYPE_CHECKING:
+    from penstock.engine.plan import Plan
+
+_CACHE_LINE = 64
+
+# What a buffered tuple costs besides its payload: its record, its place in the queue (with as
+# much room again for growth), its slot, the table's entry for it, its place in a heap, and its
+# birth and priority beside the payload.
+ROW_OVERHEAD = 64 + 2 * 4 + 5 * 8 + 2 * 8 + 4 + 16
+
+
+class Store:
+    """Rows, index, queues and heaps, as arrays that grow between two calls of the loop."""
+
+    def __init__(self, plan: Plan, evict: int) -> None:
+        count = len(plan.sides)
+        time, value = plan.time.dtype, plan.values.dtype
+        streams = np.zeros(count, layout.stream_type(time))
+        for field in ("window", "lateness"):
+            streams[field] = [getattr(side, field) for side in plan.sides]
+        streams["chain"] = plan.chain
+        streams["clock"] = streams["horizon"] = layout.NEVER
+        rule = rule_record(plan)
+        rule["evict"] = evict
+        others = [[o for o in range(count) if o != s] for s in range(count)]
+        self.measured = np.zeros(2, np.int64)  # rows and their bytes, where the budget is in bytes
+        self._by_priority = evict == layout.EVICT_LOWEST
+        self.memory = Memory(
+            rows=_aligned(0, layout.row_type(time, value)),
+            slots=np.zeros((0, layout.HEAD + count), np.int64),
+            table=np.zeros(1, np.int64),
+            queue=np.zeros(0, np.int32),
+            heaps=np.zeros((count, 0), np.int32),
+            streams=streams,
+            rule=rule,
+            span=np.array([plan.span], time),
+            order=np.array(others, np.int64),
+            pairs=np.zeros((count, count), layout.PAIR),
+            dead=np.zeros((count, 8), np.int64),
+        )
+
+    @property
+    def held(self) -> int:
+        """Rows held now."""
+        return int(self.memory.rule["held"][0])
+
+    def live_words(self) -> npt.NDArray[np.int64]:
+        """Words of the keys that have rows."""
+        used = self.memory.slots[: int(self.memory.rule["fresh_slot"][0])]
+        return used[used[:, layout.COUNT] > 0, layout.WORD]
+
+    def reserve(self, arrivals: int, limit: int | None) -> None:
+        """Make room for so many arrivals, of which no more than `limit` can be held at a time."""
+        needed = self.held + arrivals
+        self._reserve_rows(needed if limit is None else min(needed, max(limit, self.held)))
+        if self.memory.rule["spare_slots"][0] < arrivals:
+            rebuild(self.memory)
+            # Rebuilding again is due only after half of all slots have been given out.
+            capacity = len(self.memory.slots)
+            spare = int(self.memory.rule["spare_slots"][0])
+            if spare < max(arrivals, capacity // 2):
+                self._grow_slots(max(2 * capacity, capacity - spare + 2 * arrivals))
+
+    def _reserve_rows(self, needed: int) -> None:
+        rows = self.memory.rows
+        if needed <= rows.size:
+            return
+        size = max(needed, 2 * rows.size, 1024)
+        larger = _aligned(size, rows.dtype)
+        larger[: rows.size] = rows
+        self.memory = self.memory._replace(rows=larger)
+        if self._by_priority:
+            heaps = np.zeros((self.memory.heaps.shape[0], size), np.int32)
+            heaps[:, : self.memory.heaps.shape[1]] = self.memory.heaps
+            self.memory = self.memory._replace(heaps=heaps)
+
+    def _grow_slots(self, capacity: int) -> None:
+        old = self.memory.slots
+        slots = np.zeros((capacity, old.shape[1]), np.int64)
+        slots[: len(old)] = old
+        table = np.zeros(1 << (2 * capacity - 1).bit_length(), np.int64)
+        self.memory = self.memory._replace(slots=slots, table=table)
+        rebuild(self.memory)
+
+    def reserve_sub_windows(self, number: int) -> None:
+        """Make room to count the dead of sub-windows up to a number."""
+        dead = self.memory.dead
+        if number < dead.shape[1]:
+            return
+        larger = np.zeros((dead.shape[0], 2 * number), np.int64)
+        larger[:, : dead.shape[1]] = dead
+        self.memory = self.memory._replace(dead=larger)
+
+    def make_places(self, times: list[npt.NDArray[np.generic]]) -> list[npt.NDArray[np.int32]]:
+        """Give each stream's coming tuples (in time order) their places in its queue."""
+        streams = self.memory.streams
+        room = _queue_room(self.memory)
+        if any(t.size > room[s] for s, t in enumerate(times)):
+            # Twice what is held and coming: the next move is as far away as this one was big.
+            sizes = [2 * (int(streams["held"][s]) + t.size) + 64 for s, t in enumerate(times)]
+            queue = np.full(sum(sizes), layout.NOTHING, np.int32)
+            base = 0
+            for s, size in enumerate(sizes):
+                pack(self.memory, s, queue, base)
+                base += size
+            self.memory = self.memory._replace(queue=queue)
+        places = [np.empty(t.size, np.int32) for t in times]
+        for s, t in enumerate(times):
+            if t.size:
+                make_places(self.memory, s, t, places[s])
+        return places
+
+
+def _queue_room(memory: Memory) -> list[int]:
+    """Give the free places at the end of each stream's queue."""
+    bases = [*(int(base) for base in memory.streams["base"]), memory.queue.size]
+    tails = memory.streams["tail"]
+    return [bases[s + 1] - bases[s] - int(tails[s]) for s in range(tails.size)]
+
+
+def _aligned(size: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """Allocate records so that each begins a cache line."""
+    raw = np.zeros(size * dtype.itemsize + _CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % _CACHE_LINE
+    return raw[start : start + size * dtype.itemsize].view(dtype)

@@ -1,0 +1,128 @@
+"""Time columns: which unit a join counts in, and an Arrow column as numbers of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.columns import as_numpy, plain
+from penstock.engine.kernels.layout import TIME_LIMIT
+from penstock.errors import SchemaError, must
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@dataclass(frozen=True)
+class TimeScale:
+    """How a join counts time: timestamps in one unit, or plain numbers.
+
+    Attributes
+    ----------
+    type
+        Arrow type of the result's ``time`` column.
+    unit
+        ``"us"`` or ``"ns"`` for timestamps, None for plain numbers.
+    """
+
+    type: pa.DataType
+    unit: str | None
+
+    @property
+    def units_per_second(self) -> int | None:
+        """Units in a second, None for plain numbers."""
+        return None if self.unit is None else _PER_SECOND[self.unit]
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """Type of a time inside the kernels."""
+        return np.dtype(np.float64 if pa.types.is_floating(self.type) else np.int64)
+
+    def read(self, column: pa.ChunkedArray) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+        """Give a column's times in this scale, and which of them can be used.
+
+        Unusable are nulls, NaN, infinities, and whatever is 2**61 units or more away from 0: far
+        beyond any clock, and near enough to overflow.
+        """
+        kind = plain(column.type)
+        if pa.types.is_timestamp(kind):
+            raw, good = as_numpy(pc.cast(column, pa.int64()), np.dtype(np.int64))
+            factor = _PER_SECOND[self.unit or "us"] // _PER_SECOND[kind.unit]
+            good &= np.abs(raw.astype(np.float64)) < TIME_LIMIT / factor
+            return (raw if factor == 1 else np.where(good, raw, 0) * factor), good
+        times, good = as_numpy(column, self.dtype)
+        if self.dtype.kind == "f":
+            good &= np.abs(times) < TIME_LIMIT  # false for NaN too
+        else:
+            good &= (times < TIME_LIMIT) & (times > -TIME_LIMIT)
+        return times, good
+
+    def to_arrow(self, times: npt.NDArray[np.generic]) -> pa.Array:
+        """Give times as the result's ``time`` column."""
+        return pa.array(times).cast(self.type)
+
+
+def common_scale(columns: Mapping[str, tuple[str, pa.DataType]]) -> TimeScale:
+    """Find the scale that all streams' time columns can be counted in.
+
+    Parameters
+    ----------
+    columns
+        For each stream the name and the Arrow type of its time column.
+
+    Raises
+    ------
+    SchemaError
+        If a column holds no time, or the columns cannot be compared.
+    """
+    kinds: dict[str, pa.DataType] = {}
+    for stream, (column, type_) in columns.items():
+        kind = plain(type_)
+        if not _is_time(kind):
+            raise SchemaError(
+                must(
+                    f'time column "{column}" of stream "{stream}"',
+                    "a timestamp or a number",
+                    type_,
+                    "cast it, or name another column in Stream(time=...)",
+                )
+            )
+        if not pa.types.is_null(kind):
+            kinds[stream] = kind
+    if not kinds:  # only columns without a value: any scale will do
+        return TimeScale(pa.int64(), None)
+    first, kind = next(iter(kinds.items()))
+    for stream, other in kinds.items():
+        if _family(other) != _family(kind):
+            raise SchemaError(
+                f'time columns of streams "{first}" ({kind}) and "{stream}" ({other}) must be '
+                f"comparable: all timestamps with a time zone, all without, or all numbers; "
+                f"cast one of them"
+            )
+    if pa.types.is_timestamp(kind):
+        unit = "ns" if any(k.unit == "ns" for k in kinds.values()) else "us"
+        return TimeScale(pa.timestamp(unit, kind.tz), unit)
+    floating = any(pa.types.is_floating(k) for k in kinds.values())
+    return TimeScale(pa.float64() if floating else pa.int64(), None)
+
+
+def _is_time(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_timestamp(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_null(kind)
+    )
+
+
+def _family(kind: pa.DataType) -> str:
+    if not pa.types.is_timestamp(kind):
+        return "number"
+    return "instant" if kind.tz else "local"

@@ -1,0 +1,147 @@
+"""Columns of `Within`, `Band` and `Compare` as numbers that the kernels can compare.
+
+Whole numbers stay whole numbers and decimals become whole numbers of their last place, so they
+compare exactly; as soon as one stream has floating-point numbers, all are compared as such.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.engine.columns import as_numpy, decoded, plain
+from penstock.errors import SchemaError, must
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.predicates import Number
+
+# Decimals of up to 18 digits fit a 64-bit integer.
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class ValueScale:
+    """What the values are counted in: floats, or whole numbers of 10**-scale."""
+
+    floating: bool
+    scale: int = 0
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """Type of a value inside the kernels."""
+        return np.dtype(np.float64 if self.floating else np.int64)
+
+    def read(self, column: pa.ChunkedArray) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+        """Give a column's values in this scale, and which can match: not null, not NaN."""
+        kind = plain(column.type)
+        if self.floating:
+            if pa.types.is_decimal(kind):
+                column = decoded(column).cast(pa.float64())
+            values, good = as_numpy(column, self.dtype)
+            good &= ~np.isnan(values)
+            return values, good
+        if pa.types.is_decimal(kind):
+            shift = self.scale - kind.scale
+            # The underlying whole number: 12.50 with scale 2 is 1250.
+            whole = decoded(column).cast(pa.decimal128(38, kind.scale))
+            low_words = np.frombuffer(whole.buffers()[1], np.int64)[::2]
+            good = whole.is_valid().to_numpy(zero_copy_only=False)
+            values = np.where(good, low_words[whole.offset : whole.offset + len(whole)], 0)
+        else:
+            shift = self.scale
+            values, good = as_numpy(column, self.dtype)
+        if shift:
+            limit = (2**63 - 1) // 10**shift
+            good &= (values <= limit) & (values >= -limit)  # beyond: no partner could hold it
+            values = np.where(good, values, 0) * 10**shift
+        return values, good
+
+    def at_least(self, number: Number) -> int | float:
+        """Give the least value of this scale that is not below a number."""
+        return self._round(number, ROUND_CEILING)
+
+    def at_most(self, number: Number) -> int | float:
+        """Give the greatest value of this scale that is not above a number.
+
+        >>> ValueScale(floating=False).at_most(2.5), ValueScale(floating=False, scale=2).at_most(2.5)
+        (2, 250)
+        """
+        return self._round(number, ROUND_FLOOR)
+
+    def _round(self, number: Number, rounding: str) -> int | float:
+        if self.floating:
+            return float(number)
+        exact = Decimal(number) if not isinstance(number, float) else Decimal(repr(number))
+        whole = int(exact.scaleb(self.scale).to_integral_value(rounding=rounding))
+        # Nothing that fits 64 bits is further apart than this.
+        return max(-(2**62), min(2**62, whole))
+
+
+def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
+    """Find the scale in which all streams' columns compare.
+
+    Raises
+    ------
+    SchemaError
+        If a column is not numeric, or a decimal has too many digits.
+    """
+    floating, scale, digits = False, 0, 0
+    for stream, (column, type_) in columns.items():
+        kind = plain(type_)
+        if not _is_number(kind):
+            raise SchemaError(
+                must(
+                    f'column "{column}" of stream "{stream}"',
+                    "numeric to be compared",
+                    type_,
+                    "cast it, or compare another column",
+                )
+            )
+        floating |= pa.types.is_floating(kind)
+        if pa.types.is_decimal(kind):
+            scale = max(scale, kind.scale)
+            digits = max(digits, kind.precision - kind.scale)
+    for stream, (column, type_) in columns.items():
+        kind = plain(type_)
+        if pa.types.is_decimal(kind) and not floating and digits + scale > _MOST_DIGITS:
+            raise SchemaError(
+                must(
+                    f'column "{column}" of stream "{stream}"',
+                    f"a decimal of at most {_MOST_DIGITS} digits, all streams' scales considered",
+                    type_,
+                    "cast it to double or to a decimal of fewer digits",
+                )
+            )
+    return ValueScale(floating, 0 if floating else scale)
+
+
+def bucket_width(scale: ValueScale, low: int | float, high: int | float) -> int | float:
+    """Choose the width of value buckets for a band: the band itself, or something small.
+
+    A probe reads the buckets that its band touches, so narrower buckets never read more rows.
+    """
+    width = high - low
+    if not scale.floating:
+        return max(1, min(int(width), 2**62))
+    if width > 0 and math.isfinite(width):
+        return width
+    return max(1.0, abs(low)) / 1024
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    if pa.types.is_uint64(kind):
+        return False  # half of it does not fit a signed integer
+    return (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_null(kind)
+    )

@@ -1,0 +1,87 @@
+"""What Penstock raises: one root, and one class for each phase in which things go wrong.
+
+=======================  ====================================================
+class                    what is wrong
+=======================  ====================================================
+`SpecificationError`     what was said when the join was defined
+`SchemaError`            the tables or frames do not fit the join
+`StateError`             saved state cannot be used
+=======================  ====================================================
+
+Every message names the thing in the user's own words and says what it must be, what was
+given, and what to do about it; `must` builds that form.
+"""
+
+from __future__ import annotations
+
+__all__ = ["PenstockError", "SchemaError", "SpecificationError", "StateError", "must"]
+
+# Enough to recognise any sensible value; a whole table in a message hides the message.
+_LONGEST_VALUE = 200
+
+
+class PenstockError(Exception):
+    """Root of everything that Penstock raises on purpose.
+
+    Examples
+    --------
+    >>> from penstock.spec import Budget
+    >>> try:
+    ...     Budget(rows=0)
+    ... except PenstockError as error:
+    ...     print(error)
+    rows of Budget must be a whole number from 1 to 2**63 - 1; got 0; \
+give the number of rows that the join may hold
+    """
+
+
+class SpecificationError(PenstockError, ValueError):
+    """What was said when the join was defined is wrong, whatever the data.
+
+    Also a `ValueError`, so that code which knows nothing of Penstock can catch it.
+    """
+
+
+class SchemaError(PenstockError, ValueError):
+    """Tables or frames do not fit the join: a column is missing or has the wrong type."""
+
+
+class StateError(PenstockError, RuntimeError):
+    """Saved state cannot be used: another version wrote it, or it is damaged."""
+
+
+def must(name: str, requirement: str, got: object, hint: str) -> str:
+    """Build a message of the one form that all of Penstock's errors have.
+
+    Parameters
+    ----------
+    name
+        The thing that is wrong, in the user's words: ``'window of stream "bids"'``.
+    requirement
+        What it must be; continues "must be".
+    got
+        The value that was given; shown by its ``repr``, shortened beyond 200 characters.
+    hint
+        What to do.
+
+    Returns
+    -------
+    str
+        ``"<name> must be <requirement>; got <value>; <hint>"``.
+
+    Examples
+    --------
+    >>> must("seed", "a whole number", "7", "write seed=7")
+    "seed must be a whole number; got '7'; write seed=7"
+    """
+    return f"{name} must be {requirement}; got {_shown(got)}; {hint}"
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print an int of more than 4,300 digits
+        text = f"a value of type {type(value).__name__}"
+    if len(text) > _LONGEST_VALUE:
+        return text[: _LONGEST_VALUE - 3] + "..."
+    return text

@@ -1,0 +1,134 @@
+"""What a join has done: counted, not estimated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamMetrics:
+    """What became of one stream's tuples.
+
+    Each tuple that arrived is late, invalid (in one of three ways), or took part; each that took
+    part was dropped, evicted or expired, or is still held. With several shards, a tuple that was
+    copied to more than one of them is counted as arrived once and in `copies` for the others.
+
+    Attributes
+    ----------
+    arrived
+        Tuples that came.
+    late
+        Older than the stream's greatest time by more than its lateness: not used.
+    bad_times
+        Time null, not finite, or beyond what a clock can show: not used.
+    far_ahead
+        Further ahead of the stream than `max_ahead`: not used.
+    null_keys
+        A null or NaN in a column of the predicate: matches nothing.
+    copies
+        Further copies that sharding made.
+    dropped
+        Not taken into memory, for lack of room; they did probe.
+    evicted
+        Taken into memory and removed from it before their time, for lack of room.
+    expired
+        Left memory because no tuple still to come could join them, or never needed to enter it.
+    held
+        In memory now.
+    held_most
+        In memory at most.
+    row_bytes
+        Mean size of a row's payload.
+    """
+
+    arrived: int = 0
+    late: int = 0
+    bad_times: int = 0
+    far_ahead: int = 0
+    null_keys: int = 0
+    copies: int = 0
+    dropped: int = 0
+    evicted: int = 0
+    expired: int = 0
+    held: int = 0
+    held_most: int = 0
+    row_bytes: float = 0.0
+
+    @property
+    def invalid(self) -> int:
+        """Tuples that could not be used: without a usable time or without a key."""
+        return self.bad_times + self.far_ahead + self.null_keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics:
+    """What a join has done so far.
+
+    Attributes
+    ----------
+    streams
+        What became of each stream's tuples.
+    strategy
+        Name of the strategy; None for the exact join.
+    emitted
+        Results.
+    budget_rows
+        Rows that may be held at a time; None for the exact join. Follows from the measured size
+        of a row where the budget is in bytes.
+    held_most
+        Rows held at most, over all streams. With several shards, the sum of what each held at
+        most: an upper bound.
+    bytes_most
+        Bytes that these took at most: payload as measured and the engine's own records.
+    inserted, compared
+        Cost: tuples taken into memory, and rows looked at while probing (results produced, the
+        third cost, are `emitted`).
+    """
+
+    streams: Mapping[str, StreamMetrics]
+    strategy: str | None
+    emitted: int
+    budget_rows: int | None
+    held_most: int
+    bytes_most: int
+    inserted: int
+    compared: int
+
+    @property
+    def arrived(self) -> int:
+        """Tuples that came, over all streams."""
+        return sum(stream.arrived for stream in self.streams.values())
+
+
+def total(parts: Iterable[Metrics]) -> Metrics:
+    """Add up the metrics of shards."""
+    parts = list(parts)
+    streams = {
+        name: _total_stream([part.streams[name] for part in parts]) for name in parts[0].streams
+    }
+    budgets = [part.budget_rows for part in parts if part.budget_rows is not None]
+    return Metrics(
+        streams=streams,
+        strategy=parts[0].strategy,
+        emitted=sum(part.emitted for part in parts),
+        budget_rows=sum(budgets) if budgets else None,
+        held_most=sum(part.held_most for part in parts),
+        bytes_most=sum(part.bytes_most for part in parts),
+        inserted=sum(part.inserted for part in parts),
+        compared=sum(part.compared for part in parts),
+    )
+
+
+def _total_stream(parts: list[StreamMetrics]) -> StreamMetrics:
+    sums = {
+        field.name: sum(getattr(part, field.name) for part in parts)
+        for field in fields(StreamMetrics)
+        if field.name != "row_bytes"
+    }
+    weight = sum(part.arrived + part.copies for part in parts)
+    weighted = sum(part.row_bytes * (part.arrived + part.copies) for part in parts)
+    return StreamMetrics(**sums, row_bytes=weighted / weight if weight else 0.0)

@@ -1,0 +1,395 @@
+"""What a user may say about a join, checked when it is said.
+
+A `Specification` is made of `Stream`s, a predicate, a `Goal` (what to lose least of) and a
+`Budget` (what there is to spend). All are frozen, hashable and can be pickled, and the
+``repr`` of each is the Python that makes it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from penstock.durations import DurationLike, check_duration, is_clock
+from penstock.errors import SpecificationError, must
+from penstock.predicates import Predicate
+
+__all__ = ["Budget", "Goal", "MaxImportance", "MaxSubset", "Sample", "Specification", "Stream"]
+
+# Columns that a result has besides one for each stream.
+_OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
+
+_BYTES: dict[str, int] = {"b": 1} | {
+    prefix + suffix: base**power
+    for power, prefix in enumerate("kmgt", start=1)
+    for suffix, base in (("b", 1000), ("ib", 1024))
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """A stream of the join: its clock, its window and its disorder.
+
+    Parameters
+    ----------
+    time
+        Column that holds the time: a timestamp, or a number such as a sequence.
+    window
+        How long a tuple can be joined by newer ones: ``"10 minutes"``, a `timedelta`, or a
+        number if time is numeric. With zero it joins its equals in time, and older ones.
+    lateness
+        How far a tuple may come behind the newest one of its stream.
+    max_ahead
+        How far a tuple may be ahead of its stream; beyond it the tuple is set aside, so
+        that one wrong clock cannot expire a window. None sets no limit.
+
+    Examples
+    --------
+    >>> Stream(time="opened_at", window="7 days")
+    Stream(time='opened_at', window='7 days', lateness=0, max_ahead=None)
+    """
+
+    time: str
+    window: DurationLike
+    lateness: DurationLike = 0
+    max_ahead: DurationLike | None = None
+
+    def __post_init__(self) -> None:
+        if not _is_name(self.time):
+            hint = 'write time="..." with the column that holds the time'
+            raise SpecificationError(
+                must("time of Stream", "the name of a column", self.time, hint)
+            )
+        owner = f'Stream(time="{self.time}")'
+        for name, value in _durations(self):
+            check_duration(value, f"{name} of {owner}")
+            if isinstance(value, float):
+                # numpy.float64 is a float too, but its repr does not read back.
+                object.__setattr__(self, name, float(value))
+        named = [(f"{name} of {owner}", value) for name, value in _durations(self)]
+        _check_one_kind(named, "durations of a stream")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What the join may spend: at most one of `rows` and `memory`, and `cpu`.
+
+    Parameters
+    ----------
+    rows
+        Rows that the join may hold, over all streams and shards; never exceeded.
+    memory
+        The same as bytes: a number, or ``"64MB"`` (10**6 bytes each), ``"1.5GiB"`` (2**30).
+    cpu
+        Share of the time of the processor, above 0 and at most 1, or ``"50%"``.
+
+    Examples
+    --------
+    >>> Budget(rows=50_000)
+    Budget(rows=50000, memory=None, cpu=None)
+    >>> Budget(memory="1.5 GiB").memory_bytes
+    1610612736
+    """
+
+    rows: int | None = None
+    memory: str | int | None = None
+    cpu: float | str | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows is None and self.memory is None and self.cpu is None:
+            hint = "leave `budget` out for the exact join"
+            raise SpecificationError(must("Budget", "given rows or memory", self, hint))
+        if self.rows is not None and self.memory is not None:
+            hint = "choose one of rows and memory"
+            raise SpecificationError(must("Budget", "in rows or in memory", self, hint))
+        if self.rows is not None and not _is_whole(self.rows, least=1):
+            hint = "give the number of rows that the join may hold"
+            requirement = "a whole number from 1 to 2**63 - 1"
+            raise SpecificationError(must("rows of Budget", requirement, self.rows, hint))
+        if self.memory is not None and not _is_whole(_bytes_of(self.memory), least=1):
+            hint = 'write "64MB", "1.5GiB" or a whole number of bytes'
+            requirement = "an amount of memory, from 1 to 2**63 - 1 bytes"
+            raise SpecificationError(must("memory of Budget", requirement, self.memory, hint))
+        if self.cpu is not None and not 0 < _fraction_of(self.cpu) <= 1:
+            hint = 'write 0.5 or "50%" for half of the time'
+            requirement = "a fraction above 0 and at most 1"
+            raise SpecificationError(must("cpu of Budget", requirement, self.cpu, hint))
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory as bytes, rounded down; None if the budget is not in memory."""
+        return None if self.memory is None else _bytes_of(self.memory)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What to lose least of when not everything can be kept; the base of all goals.
+
+    Parameters
+    ----------
+    strategy
+        Name of the strategy that pursues the goal; None picks one.
+    """
+
+    strategy: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self) is Goal:
+            hint = "write MaxSubset(), MaxImportance(of=...) or Sample()"
+            raise SpecificationError(must("goal", "a particular one", self, hint))
+        name = self.strategy
+        if name is not None and not _is_name(name):
+            hint = "leave it out to have one picked"
+            owner = f"strategy of {type(self).__name__}"
+            raise SpecificationError(must(owner, "the name of a strategy", name, hint))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxSubset(Goal):
+    """As many of the results as possible.
+
+    Examples
+    --------
+    >>> MaxSubset(strategy="fifo")
+    MaxSubset(strategy='fifo')
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxImportance(Goal):
+    """Results of the greatest total importance.
+
+    Parameters
+    ----------
+    of
+        What the importance of a result is.
+    strategy
+        Name of the strategy; None picks one.
+
+    Examples
+    --------
+    >>> MaxImportance(of="price")
+    MaxImportance(strategy=None, of='price')
+    """
+
+    of: object
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Goal):
+    """A random sample of the results, weighted so that totals can be estimated.
+
+    Examples
+    --------
+    >>> Sample(strategy="uniform")
+    Sample(strategy='uniform')
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification:
+    """A join, fully specified and checked; the base of the public `Join`.
+
+    Parameters
+    ----------
+    streams
+        The streams by name, two or more. The mapping is copied; its order is that of the
+        output's columns, and so part of what makes two specifications equal.
+    on
+        When tuples join.
+    goal
+        What to lose least of.
+    budget
+        What there is to spend; None joins exactly.
+    seed
+        Of every random draw; from 0 to 2**63 - 1.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the streams, in order.
+
+    Examples
+    --------
+    >>> from penstock.predicates import Equal
+    >>> day = Stream(time="at", window="1 day")
+    >>> Specification(streams={"asks": day, "bids": day}, on=Equal("item")).names
+    ('asks', 'bids')
+    """
+
+    streams: Mapping[str, Stream]
+    on: Predicate
+    goal: Goal = MaxSubset()
+    budget: Budget | None = None
+    seed: int = 0
+    names: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given: object = self.streams
+        if not isinstance(given, Mapping) or len(given) < 2:
+            hint = 'write streams={"name": Stream(...), "other": Stream(...)}'
+            requirement = "a mapping of at least two names to streams"
+            raise SpecificationError(must("streams", requirement, given, hint))
+        streams = _Streams(tuple(given.items()))
+        object.__setattr__(self, "streams", streams)
+        object.__setattr__(self, "names", tuple(streams))
+        _check_names(streams)
+        _check_streams(streams)
+        self._check_on()
+        self._check_goal()
+        self._check_budget()
+        if not _is_whole(self.seed, least=0):
+            requirement = "a whole number from 0 to 2**63 - 1"
+            raise SpecificationError(must("seed", requirement, self.seed, "write seed=0, say"))
+
+    def _check_on(self) -> None:
+        if not isinstance(self.on, Predicate):
+            hint = 'write on=Equal("..."), or use Within, Band or Compare'
+            if isinstance(self.on, str):
+                hint = f'write on=Equal("{self.on}")'
+            elif isinstance(self.on, type) and issubclass(self.on, Predicate):
+                hint = f"call it with its columns: on={self.on.__name__}(...)"
+            raise SpecificationError(must("on", "a predicate", self.on, hint))
+        self.on.check(self.names)
+
+    def _check_goal(self) -> None:
+        if not isinstance(self.goal, Goal):
+            hint = "write MaxSubset(), MaxImportance(of=...) or Sample()"
+            if isinstance(self.goal, str):
+                hint = f'write goal=MaxSubset(strategy="{self.goal}")'
+            elif isinstance(self.goal, type) and issubclass(self.goal, Goal):
+                settings = "of=..." if self.goal is MaxImportance else ""
+                hint = f"call it: goal={self.goal.__name__}({settings})"
+            raise SpecificationError(must("goal", "a goal", self.goal, hint))
+
+    def _check_budget(self) -> None:
+        budget = self.budget
+        if budget is None:
+            return
+        if not isinstance(budget, Budget):
+            hint = 'write budget=Budget(rows=...) or Budget(memory="...")'
+            if _is_whole(budget, least=1):
+                hint = f"write budget=Budget(rows={budget})"
+            raise SpecificationError(must("budget", "a Budget or None", budget, hint))
+        if budget.cpu is not None:
+            message = "Budget(cpu=...) is not served by any strategy yet"
+            hint = "leave cpu out and give rows or memory"
+            raise SpecificationError(f"{message}; got cpu={budget.cpu!r}; {hint}")
+        if budget.rows is not None and budget.rows < len(self.names):
+            requirement = f"at least {len(self.names)}, one for each stream"
+            raise SpecificationError(
+                must("rows of the budget", requirement, budget.rows, "give it more rows")
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Streams(Mapping[str, Stream]):
+    """An immutable mapping that can be hashed and pickled; there are a handful of items."""
+
+    pairs: tuple[tuple[str, Stream], ...]
+
+    def __getitem__(self, name: str) -> Stream:
+        return dict(self.pairs)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __hash__(self) -> int:
+        # As Mapping's own equality, so whatever the order.
+        return hash(frozenset(self.pairs))
+
+    def __repr__(self) -> str:
+        return repr(dict(self.pairs))
+
+
+def _check_names(names: Iterable[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        if not _is_name(name):
+            hint = 'write streams={"name": Stream(...), ...}'
+            raise SpecificationError(
+                must("name of a stream", "a string that is not empty", name, hint)
+            )
+        # Spark does not tell upper from lower case in names of columns.
+        lower = name.lower()
+        if lower in _OUTPUT_COLUMNS:
+            requirement = f"none of {', '.join(_OUTPUT_COLUMNS)}, columns of the result"
+            raise SpecificationError(
+                must("name of a stream", requirement, name, "choose another name")
+            )
+        if lower in seen:
+            hint = "that is one name twice, as Spark does not tell case apart: rename one"
+            requirement = "different from each other in more than case"
+            raise SpecificationError(
+                must("names of streams", requirement, (seen[lower], name), hint)
+            )
+        seen[lower] = name
+
+
+def _check_streams(streams: Mapping[str, Stream]) -> None:
+    for name, stream in streams.items():
+        if not isinstance(stream, Stream):
+            hint = f'write "{name}": Stream(time="...", window="...")'
+            raise SpecificationError(must(f'stream "{name}"', "a Stream", stream, hint))
+    named = [
+        (f'{setting} of stream "{name}"', value)
+        for name, stream in streams.items()
+        for setting, value in _durations(stream)
+    ]
+    _check_one_kind(named, "durations of a join")
+
+
+def _durations(stream: Stream) -> list[tuple[str, DurationLike]]:
+    durations: list[tuple[str, DurationLike]] = [
+        ("window", stream.window),
+        ("lateness", stream.lateness),
+    ]
+    if stream.max_ahead is not None:
+        durations.append(("max_ahead", stream.max_ahead))
+    return durations
+
+
+def _check_one_kind(durations: Iterable[tuple[str, DurationLike]], name: str) -> None:
+    kinds: dict[bool, tuple[str, DurationLike]] = {}
+    for setting, value in durations:
+        if value != 0:  # a plain 0 goes with both kinds
+            kinds.setdefault(is_clock(value), (setting, value))
+    if len(kinds) > 1:
+        requirement = 'all of the clock, as "10 minutes", or all plain numbers'
+        hint = "streams are joined on one kind of time, so use one kind throughout"
+        raise SpecificationError(must(name, requirement, dict(kinds.values()), hint))
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_whole(value: object, *, least: int) -> bool:
+    return type(value) is int and least <= value < 2**63
+
+
+def _bytes_of(memory: object) -> int | None:
+    """Bytes in an amount of memory; None if it is not one."""
+    if not isinstance(memory, str):
+        return memory if type(memory) is int else None
+    parts = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]+)\s*", memory)
+    # "64m" is not read: to Java it is 2**20 each, to others 10**6.
+    if parts is None or parts[2].lower() not in _BYTES:
+        return None
+    return math.floor(Fraction(parts[1]) * _BYTES[parts[2].lower()])
+
+
+def _fraction_of(cpu: object) -> float:
+    """Share of the processor; 0, which is refused, if it is not one."""
+    if isinstance(cpu, str):
+        percent = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*%\s*", cpu)
+        return float(percent[1]) / 100 if percent else 0
+    if isinstance(cpu, int | float) and not isinstance(cpu, bool):
+        return cpu
+    return 0

@@ -1,0 +1,1 @@
+"""What is learnt of the streams while they run: one estimator per file."""

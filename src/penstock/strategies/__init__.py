@@ -1,0 +1,55 @@
+"""The strategies, in one table: a new one is a module of its own and a line here."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from penstock.errors import SpecificationError, must
+from penstock.spec import Goal, MaxSubset
+from penstock.strategies.base import Arriving, Evict, Settings, Strategy
+from penstock.strategies.fifo import Fifo
+from penstock.strategies.random import Random
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["STRATEGIES", "Arriving", "Evict", "Settings", "Strategy", "strategy_for"]
+
+STRATEGIES: Mapping[str, type[Strategy]] = {
+    "fifo": Fifo,  # the oldest leaves first
+    "random": Random,  # a random one leaves
+}
+
+# What `strategy=None` means for each goal that is served.
+_CHOICES: Mapping[type[Goal], str] = {MaxSubset: "random"}
+
+
+def strategy_for(goal: Goal) -> Strategy:
+    """Give the strategy that a goal names, or the one that serves it best.
+
+    Raises
+    ------
+    SpecificationError
+        If no strategy serves the goal, or none has that name.
+
+    Examples
+    --------
+    >>> strategy_for(MaxSubset(strategy="fifo")).name
+    'fifo'
+    """
+    served = [name for name, kind in STRATEGIES.items() if isinstance(goal, kind.serves)]
+    if not served:
+        goals = ", ".join(f"{kind.__name__}()" for kind in _CHOICES)
+        raise SpecificationError(
+            must("goal", "one that a strategy serves", goal, f"served so far: {goals}")
+        )
+    name = _CHOICES[type(goal)] if goal.strategy is None else goal.strategy
+    if name not in served:
+        close = difflib.get_close_matches(name, served, n=1)
+        hint = f'did you mean "{close[0]}"?' if close else "leave it out to have one chosen"
+        known = ", ".join(f'"{each}"' for each in served)
+        raise SpecificationError(
+            must(f"strategy of {type(goal).__name__}", f"one of {known}", name, hint)
+        )
+    return STRATEGIES[name]()

@@ -1,0 +1,58 @@
+"""Generators, an exact join and helpers for tests of joins.
+
+================================================  ================================================
+name                                              what it gives
+================================================  ================================================
+`market`                                          auctions and bids, with a rush at the end
+`age_model`, `frequency_model`                    the synthetic streams of Srivastava and Widom
+`exact_join`, `expected_rows`, `canonical_rows`   what a join should give, and how to compare
+`cut`, `cut_rows`                                 tables in micro-batches, in step and out of step
+`FakeClock`                                       a clock that moves when told
+================================================  ================================================
+
+All that is random follows from a `seed`; nothing here needs or knows the engine.
+
+Examples
+--------
+>>> site = market(auctions=50, seed=1)
+>>> site.bids.num_rows
+1000
+"""
+
+from __future__ import annotations
+
+from penstock.testing.age_curves import AGE_CURVES, AgeShape, bell, decreasing, increasing
+from penstock.testing.age_model import AgeModel, age_model
+from penstock.testing.arrivals import ArrivalLaw, arrival_times
+from penstock.testing.clock import FakeClock
+from penstock.testing.exact import exact_join
+from penstock.testing.frequency_model import Correlation, FrequencyModel, frequency_model
+from penstock.testing.market import BID_RUSH, Market, market
+from penstock.testing.rows import canonical_rows, expected_rows
+from penstock.testing.streams import cut, cut_rows
+from penstock.testing.zipf import zipf_weights
+
+__all__ = [
+    "AGE_CURVES",
+    "BID_RUSH",
+    "AgeModel",
+    "AgeShape",
+    "ArrivalLaw",
+    "Correlation",
+    "FakeClock",
+    "FrequencyModel",
+    "Market",
+    "age_model",
+    "arrival_times",
+    "bell",
+    "canonical_rows",
+    "cut",
+    "cut_rows",
+    "decreasing",
+    "exact_join",
+    "expected_rows",
+    "frequency_model",
+    "increasing",
+    "market",
+    "zipf_weights",
+]

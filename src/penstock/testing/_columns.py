@@ -1,0 +1,112 @@
+"""What a join sees in its tables: times and values, as Python numbers that compare exactly."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.errors import SchemaError, must
+from penstock.predicates import Band, Number, Within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from penstock.spec import Specification
+
+_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def check_tables(join: Specification, tables: Mapping[str, pa.Table]) -> None:
+    """Refuse tables that are not those of the join's streams, or lack a column that it needs."""
+    if set(tables) != set(join.streams):
+        requirement = f"those of the streams {', '.join(join.streams)}"
+        raise SchemaError(must("tables", requirement, list(tables), "give one for each stream"))
+    for name, stream in join.streams.items():
+        for column in (stream.time, *join.on.columns_of(name)):
+            known = tables[name].column_names
+            if known.count(column) != 1:
+                requirement = f"one of {', '.join(known)}, and only one"
+                label = f'column of stream "{name}"'
+                raise SchemaError(must(label, requirement, column, "correct the name"))
+
+
+def units_per_second(join: Specification, tables: Mapping[str, pa.Table]) -> int | None:
+    """Find the finest unit of the streams' timestamps; None if their times are numbers."""
+    kinds: set[int | None] = set()
+    for name, stream in join.streams.items():
+        kind = tables[name].schema.field(stream.time).type
+        if pa.types.is_timestamp(kind):
+            kinds.add(_UNITS_PER_SECOND[kind.unit])
+        elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            kinds.add(None)
+        else:
+            label = f'time column "{stream.time}" of stream "{name}"'
+            raise SchemaError(must(label, "a timestamp or a number", str(kind), "convert it"))
+    if None in kinds and len(kinds) > 1:
+        requirement = "timestamps in all streams or numbers in all"
+        raise SchemaError(must("time columns", requirement, "some of each", "convert one kind"))
+    return max((kind for kind in kinds if kind is not None), default=None)
+
+
+def times_of(column: pa.ChunkedArray, units: int | None) -> list[int | float | None]:
+    """Give times as numbers, in `units` per second if they are timestamps; None if not usable."""
+    times = _scaled(column, units) if units is not None else _numbers(column)
+    return [time if time is not None and math.isfinite(time) else None for time in times]
+
+
+def values_of(column: pa.ChunkedArray) -> list[Any]:
+    """Give values that compare as the predicates mean it; None for null and NaN."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return _scaled(column, 10**9)
+    if pa.types.is_floating(kind):
+        return [None if value is None or math.isnan(value) else value for value in _numbers(column)]
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[[Any], Any]:
+    """Choose what values and bounds become before differences are taken: float, Decimal or int."""
+    if not isinstance(join.on, Within | Band):
+        return _as_it_is
+    kinds = []
+    for name in join.streams:
+        column = join.on.columns_of(name)[0]
+        kind = tables[name].schema.field(column).type
+        if not (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        ):
+            label = f'column "{column}" of stream "{name}"'
+            hint = "only numbers have the differences that Within and Band look at"
+            raise SchemaError(must(label, "a number", str(kind), hint))
+        kinds.append(kind)
+    if any(map(pa.types.is_floating, kinds)):
+        return float
+    if any(map(pa.types.is_decimal, kinds)):
+        return _as_decimal
+    return _as_it_is
+
+
+def _scaled(column: pa.ChunkedArray, units: int) -> list[Any]:
+    # Counts of a unit, not datetimes, which would cut nanoseconds off.
+    scale = units // _UNITS_PER_SECOND[column.type.unit]
+    counts = column.cast(pa.int64()).to_pylist()
+    return [None if count is None else count * scale for count in counts]
+
+
+def _numbers(column: pa.ChunkedArray) -> list[Any]:
+    exact = pa.types.is_integer(column.type)
+    numbers: list[Any] = (column if exact else column.cast(pa.float64())).to_pylist()
+    return numbers
+
+
+def _as_it_is(value: Any) -> Any:  # noqa: ANN401 -- a value of any column
+    return value
+
+
+def _as_decimal(value: Number) -> Decimal:
+    # A bound of 0.3 means three tenths, not the float next to it.
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
