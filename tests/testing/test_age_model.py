@@ -16,6 +16,7 @@ from penstock.testing import (
     decreasing,
     increasing,
 )
+from penstock.testing.age_model import _occupants
 
 
 def ages(streams: AgeModel) -> npt.NDArray[np.float64]:
@@ -106,6 +107,14 @@ def test_empty_buckets_are_passed_over() -> None:
     newest = born[np.maximum(np.searchsorted(born, times, side="right") - 1, 0)]
     reachable = (times >= newest) & (times - newest <= 475.0)
     assert ((ids >= 0) == reachable).all()
+
+
+def test_rounding_lets_no_row_stay_beyond_the_window() -> None:
+    # 0.8 - 0.3 is 0.5, but 0.8 - 0.5 is 0.30000000000000004 and so beyond a window of 0.3.
+    oldest, end = _occupants(
+        np.array([0.5]), np.array([0.8]), np.array([0.0, 0.3]), np.array([0], dtype=np.int64)
+    )
+    assert oldest == end
 
 
 def test_rates_are_the_paper_s_or_exact() -> None:

@@ -128,7 +128,7 @@ def age_model(
     times_2 = arrival_times(rate=rate_2, duration=duration, law=arrivals, generator=draws[1])
 
     referring = results_per_row * rate_1 / rate_2
-    if referring > 1.0:
+    if referring > 1.0 + 1e-9:  # the product of a quotient is seldom 1 to the last digit
         requirement = f"at most rate_2 / rate_1, which is {rate_2 / rate_1:g}"
         hint = "a row of s2 refers to one row of s1 only: give fewer, or raise rate_2"
         raise SpecificationError(must("results_per_row", requirement, results_per_row, hint))

@@ -14,48 +14,48 @@ from penstock.engine.kernels.layout import NOTHING, Memory
 @njit(cache=True)
 def _below(memory: Memory, a: int, b: int) -> bool:
     """Say whether row a leaves before row b."""
-    pa = memory.rows["priority"][a]
-    pb = memory.rows["priority"][b]
+    pa = memory.rows[a]["priority"]
+    pb = memory.rows[b]["priority"]
     if pa != pb:
         return pa < pb
-    return memory.rows["birth"][a] < memory.rows["birth"][b]
+    return memory.rows[a]["birth"] < memory.rows[b]["birth"]
 
 
 @njit(cache=True)
 def _rise(memory: Memory, stream: int, at: int) -> int:
-    heap = memory.heaps[stream]
-    place = memory.rows["heap"]
-    row = heap[at]
+    rows = memory.rows
+    heaps = memory.heaps
+    row = heaps[stream, at]
     while at > 0:
         parent = (at - 1) >> 1
-        if not _below(memory, row, heap[parent]):
+        if not _below(memory, row, heaps[stream, parent]):
             break
-        heap[at] = heap[parent]
-        place[heap[at]] = at
+        heaps[stream, at] = heaps[stream, parent]
+        rows[heaps[stream, at]]["heap"] = at
         at = parent
-    heap[at] = row
-    place[row] = at
+    heaps[stream, at] = row
+    rows[row]["heap"] = at
     return at
 
 
 @njit(cache=True)
 def _sink(memory: Memory, stream: int, at: int, size: int) -> None:
-    heap = memory.heaps[stream]
-    place = memory.rows["heap"]
-    row = heap[at]
+    rows = memory.rows
+    heaps = memory.heaps
+    row = heaps[stream, at]
     while True:
         child = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and _below(memory, heap[child + 1], heap[child]):
+        if child + 1 < size and _below(memory, heaps[stream, child + 1], heaps[stream, child]):
             child += 1
-        if not _below(memory, heap[child], row):
+        if not _below(memory, heaps[stream, child], row):
             break
-        heap[at] = heap[child]
-        place[heap[at]] = at
+        heaps[stream, at] = heaps[stream, child]
+        rows[heaps[stream, at]]["heap"] = at
         at = child
-    heap[at] = row
-    place[row] = at
+    heaps[stream, at] = row
+    rows[row]["heap"] = at
 
 
 @njit(cache=True)
@@ -68,14 +68,14 @@ def push(memory: Memory, stream: int, row: int, size: int) -> None:
 @njit(cache=True)
 def remove(memory: Memory, stream: int, row: int, size: int) -> None:
     """Take any row out of a heap that holds `size` rows."""
-    heap = memory.heaps[stream]
-    at = memory.rows["heap"][row]
+    at = memory.rows[row]["heap"]
     last = size - 1
-    moved = heap[last]
-    memory.rows["heap"][row] = NOTHING
+    heaps = memory.heaps
+    moved = heaps[stream, last]
+    memory.rows[row]["heap"] = NOTHING
     if at == last:
         return
-    heap[at] = moved
-    memory.rows["heap"][moved] = at
+    heaps[stream, at] = moved
+    memory.rows[moved]["heap"] = at
     if _rise(memory, stream, at) == at:
         _sink(memory, stream, at, last)

@@ -65,15 +65,14 @@ def find_or_create(memory: Memory, word: int, sub: int) -> int:
     if slot != NOTHING:
         return slot
     slots = memory.slots
-    memory.rule["spare_slots"][0] -= 1
-    free = memory.rule["free_slot"]
-    slot = free[0]
+    rule = memory.rule[0]
+    rule["spare_slots"] -= 1
+    slot = rule["free_slot"]
     if slot != NOTHING:
-        free[0] = slots[slot, WORD]
+        rule["free_slot"] = slots[slot, WORD]
     else:
-        fresh = memory.rule["fresh_slot"]
-        slot = fresh[0]
-        fresh[0] = slot + 1
+        slot = rule["fresh_slot"]
+        rule["fresh_slot"] = slot + 1
     slots[slot, WORD] = word
     slots[slot, SUB] = sub
     slots[slot, COUNT] = 0
@@ -90,7 +89,7 @@ def rebuild(memory: Memory) -> None:
     memory.table[:] = 0
     free = NOTHING
     used = 0
-    for slot in range(memory.rule["fresh_slot"][0] - 1, -1, -1):
+    for slot in range(memory.rule[0]["fresh_slot"] - 1, -1, -1):
         if slots[slot, COUNT] > 0:
             _enter(memory, slots[slot, WORD], slots[slot, SUB], slot)
             used += 1
@@ -98,8 +97,8 @@ def rebuild(memory: Memory) -> None:
             slots[slot, COUNT] = 0
             slots[slot, WORD] = free
             free = slot
-    memory.rule["free_slot"][0] = free
-    memory.rule["spare_slots"][0] = slots.shape[0] - used
+    memory.rule[0]["free_slot"] = free
+    memory.rule[0]["spare_slots"] = slots.shape[0] - used
 
 
 @njit(cache=True)
@@ -108,11 +107,11 @@ def link(memory: Memory, row: int, slot: int, stream: int) -> None:
     rows = memory.rows
     slots = memory.slots
     head = slots[slot, HEAD + stream]
-    rows["next"][row] = head
-    rows["prev"][row] = NOTHING
-    rows["slot"][row] = slot
+    rows[row]["next"] = head
+    rows[row]["prev"] = NOTHING
+    rows[row]["slot"] = slot
     if head != NOTHING:
-        rows["prev"][head] = row
+        rows[head]["prev"] = row
     slots[slot, HEAD + stream] = row
     slots[slot, COUNT] += 1
 
@@ -122,13 +121,13 @@ def unlink(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its chain."""
     rows = memory.rows
     slots = memory.slots
-    slot = rows["slot"][row]
-    after = rows["next"][row]
-    before = rows["prev"][row]
+    slot = rows[row]["slot"]
+    after = rows[row]["next"]
+    before = rows[row]["prev"]
     if after != NOTHING:
-        rows["prev"][after] = before
+        rows[after]["prev"] = before
     if before != NOTHING:
-        rows["next"][before] = after
+        rows[before]["next"] = after
     else:
         slots[slot, HEAD + stream] = after
     slots[slot, COUNT] -= 1

@@ -31,19 +31,19 @@ _AHEAD = 64
 def _remove(memory: Memory, row: int) -> None:
     """Take a row out of every structure."""
     rows = memory.rows
-    rule = memory.rule
+    rule = memory.rule[0]
     streams = memory.streams
-    stream = rows["stream"][row]
+    stream = rows[row]["stream"]
     unlink(memory, row, stream)
-    memory.queue[streams["base"][stream] + rows["place"][row]] = NOTHING
-    if rule["evict"][0] == EVICT_LOWEST:
-        heap.remove(memory, stream, row, streams["held"][stream])
-    memory.dead[stream, rows["ref"][row] >> REF_BITS] += 1
-    rows["ref"][row] = NOTHING
-    rows["next"][row] = rule["free_row"][0]
-    rule["free_row"][0] = row
-    rule["held"][0] -= 1
-    streams["held"][stream] -= 1
+    memory.queue[streams[stream]["base"] + rows[row]["place"]] = NOTHING
+    if rule["evict"] == EVICT_LOWEST:
+        heap.remove(memory, stream, row, streams[stream]["held"])
+    memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
+    rows[row]["ref"] = NOTHING
+    rows[row]["next"] = rule["free_row"]
+    rule["free_row"] = row
+    rule["held"] -= 1
+    streams[stream]["held"] -= 1
 
 
 @njit(cache=True)
@@ -53,41 +53,41 @@ def expire(memory: Memory, stream: int) -> None:
     rows = memory.rows
     queue = memory.queue
     # A tuple of another stream still to come has a time of at least `horizon`.
-    bound = streams["horizon"][stream] - streams["window"][stream]
-    base = streams["base"][stream]
-    head = streams["head"][stream]
-    tail = streams["tail"][stream]
+    bound = streams[stream]["horizon"] - streams[stream]["window"]
+    base = streams[stream]["base"]
+    head = streams[stream]["head"]
+    tail = streams[stream]["tail"]
     # A PENDING place ends the walk: what comes after it is not older than the present, and the
     # horizon is never beyond the present by more than when those rows were looked at last.
     while head < tail:
         row = queue[base + head]
         if row >= 0:
-            if rows["time"][row] >= bound:
+            if rows[row]["time"] >= bound:
                 break
             _remove(memory, row)
-            streams["expired"][stream] += 1
+            streams[stream]["expired"] += 1
         elif row != NOTHING:
             break
         head += 1
-    streams["head"][stream] = head
+    streams[stream]["head"] = head
 
 
 @njit(cache=True)
 def advance(memory: Memory, stream: int, time: float) -> None:
     """Move a stream's clock forward and expire what this lets go."""
     streams = memory.streams
-    if time <= streams["clock"][stream]:
+    if time <= streams[stream]["clock"]:
         return
-    streams["clock"][stream] = time
+    streams[stream]["clock"] = time
     for other in range(streams.size):
         if other == stream:
             continue
-        horizon = time - streams["lateness"][stream]
+        horizon = time - streams[stream]["lateness"]
         for third in range(streams.size):
             if third != other:
-                horizon = min(horizon, streams["clock"][third] - streams["lateness"][third])
-        if horizon > streams["horizon"][other]:
-            streams["horizon"][other] = horizon
+                horizon = min(horizon, streams[third]["clock"] - streams[third]["lateness"])
+        if horizon > streams[other]["horizon"]:
+            streams[other]["horizon"] = horizon
             expire(memory, other)
 
 
@@ -96,9 +96,9 @@ def _most_over_share(memory: Memory, newcomer: int) -> int:
     """Give the stream that claims most above its share, the newcomer counted with its own."""
     streams = memory.streams
     most = newcomer
-    excess = streams["held"][newcomer] + 1 - streams["share"][newcomer]
+    excess = streams[newcomer]["held"] + 1 - streams[newcomer]["share"]
     for stream in range(streams.size):
-        over = streams["held"][stream] - streams["share"][stream]
+        over = streams[stream]["held"] - streams[stream]["share"]
         if stream != newcomer and over > excess:
             most = stream
             excess = over
@@ -107,31 +107,31 @@ def _most_over_share(memory: Memory, newcomer: int) -> int:
 
 @njit(cache=True)
 def _evict(memory: Memory, row: int) -> None:
-    memory.streams["evicted"][memory.rows["stream"][row]] += 1
+    memory.streams[memory.rows[row]["stream"]]["evicted"] += 1
     _remove(memory, row)
 
 
 @njit(cache=True)
 def _first_to_go(memory: Memory, stream: int, before: int) -> int:
     """Give the row of a stream that leaves first, or NOTHING."""
-    if memory.rule["evict"][0] == EVICT_OLDEST:
+    if memory.rule[0]["evict"] == EVICT_OLDEST:
         return oldest(memory, stream, before)
-    return memory.heaps[stream, 0] if memory.streams["held"][stream] > 0 else NOTHING
+    return memory.heaps[stream, 0] if memory.streams[stream]["held"] > 0 else NOTHING
 
 
 @njit(cache=True)
 def _make_room(memory: Memory, arrival: np.void) -> bool:
     """Evict until the newcomer fits; give False if it is itself the one to go."""
-    held = memory.rule["held"]
+    rule = memory.rule[0]
     newcomer = arrival["stream"]
     everything = memory.queue.size
-    while held[0] > arrival["limit"]:  # the limit itself has fallen
+    while rule["held"] > arrival["limit"]:  # the limit itself has fallen
         stream = _most_over_share(memory, newcomer)
         victim = _first_to_go(memory, stream, everything)
         if victim == NOTHING:
             return False
         _evict(memory, victim)
-    if held[0] < arrival["limit"]:
+    if rule["held"] < arrival["limit"]:
         return True
     stream = _most_over_share(memory, newcomer)
     victim = _first_to_go(
@@ -141,8 +141,8 @@ def _make_room(memory: Memory, arrival: np.void) -> bool:
         return False
     if (
         stream == newcomer
-        and memory.rule["evict"][0] == EVICT_LOWEST
-        and arrival["priority"] < memory.rows["priority"][victim]
+        and rule["evict"] == EVICT_LOWEST
+        and arrival["priority"] < memory.rows[victim]["priority"]
     ):
         return False
     _evict(memory, victim)
@@ -153,41 +153,41 @@ def _make_room(memory: Memory, arrival: np.void) -> bool:
 def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
     """Put a tuple into memory, at its place in every structure."""
     rows = memory.rows
-    rule = memory.rule
+    rule = memory.rule[0]
     streams = memory.streams
     stream = arrival["stream"]
-    row = rule["free_row"][0]
+    row = rule["free_row"]
     if row != NOTHING:
-        rule["free_row"][0] = rows["next"][row]
+        rule["free_row"] = rows[row]["next"]
     else:
-        row = rule["fresh_row"][0]
-        rule["fresh_row"][0] = row + 1
-    rows["time"][row] = arrival["time"]
-    rows["value"][row] = arrival["value"]
-    rows["ref"][row] = arrival["ref"]
-    rows["priority"][row] = arrival["priority"]
-    rows["birth"][row] = birth
-    rows["stream"][row] = stream
-    rows["place"][row] = arrival["place"]
-    memory.queue[streams["base"][stream] + arrival["place"]] = row
-    if arrival["place"] < streams["head"][stream]:
-        streams["head"][stream] = arrival["place"]
+        row = rule["fresh_row"]
+        rule["fresh_row"] = row + 1
+    rows[row]["time"] = arrival["time"]
+    rows[row]["value"] = arrival["value"]
+    rows[row]["ref"] = arrival["ref"]
+    rows[row]["priority"] = arrival["priority"]
+    rows[row]["birth"] = birth
+    rows[row]["stream"] = stream
+    rows[row]["place"] = arrival["place"]
+    memory.queue[streams[stream]["base"] + arrival["place"]] = row
+    if arrival["place"] < streams[stream]["head"]:
+        streams[stream]["head"] = arrival["place"]
     if slot == NOTHING:
-        if rule["kind"][0] == EQUAL:
+        if rule["kind"] == EQUAL:
             slot = find_or_create(memory, arrival["word"], 0)
         else:
             bucket = bucket_of(memory, arrival["value"])
             slot = find_or_create(memory, bucket, sub_of(memory, arrival["time"]))
     link(memory, row, slot, stream)
-    if rule["evict"][0] == EVICT_LOWEST:
-        heap.push(memory, stream, row, streams["held"][stream])
-    streams["held"][stream] += 1
-    streams["inserted"][stream] += 1
-    rule["held"][0] += 1
-    if streams["held"][stream] > streams["held_most"][stream]:
-        streams["held_most"][stream] = streams["held"][stream]
-    if rule["held"][0] > rule["held_most"][0]:
-        rule["held_most"][0] = rule["held"][0]
+    if rule["evict"] == EVICT_LOWEST:
+        heap.push(memory, stream, row, streams[stream]["held"])
+    streams[stream]["held"] += 1
+    streams[stream]["inserted"] += 1
+    rule["held"] += 1
+    if streams[stream]["held"] > streams[stream]["held_most"]:
+        streams[stream]["held_most"] = streams[stream]["held"]
+    if rule["held"] > rule["held_most"]:
+        rule["held_most"] = rule["held"]
 
 
 @njit(cache=True)
@@ -208,25 +208,25 @@ def join(
     Stops early, between two tuples, once there are `enough` results. Gives the results, how many
     there are, and the index of the first arrival not yet dealt with.
     """
-    rule = memory.rule
+    rule = memory.rule[0]
     streams = memory.streams
     produced = -count
-    equal = rule["kind"][0] == EQUAL
+    equal = rule["kind"] == EQUAL
     ahead = np.empty(_AHEAD, np.int64)
     first = start
     for at in range(start, stop):
         if equal and (at - start) % _AHEAD == 0:
             first = at
             for i in range(min(_AHEAD, stop - at)):
-                ahead[i] = find(memory, arrivals["word"][at + i], 0)
+                ahead[i] = find(memory, arrivals[at + i]["word"], 0)
         arrival = arrivals[at]
         stream = arrival["stream"]
-        streams["arrived"][stream] += 1
+        streams[stream]["arrived"] += 1
         advance(memory, stream, arrival["time"])
-        birth = rule["births"][0]
-        rule["births"][0] = birth + 1
+        birth = rule["births"]
+        rule["births"] = birth + 1
         if arrival["blank"]:
-            memory.queue[streams["base"][stream] + arrival["place"]] = NOTHING
+            memory.queue[streams[stream]["base"] + arrival["place"]] = NOTHING
             continue
         slot = NOTHING
         if equal:
@@ -238,19 +238,19 @@ def join(
             )
         else:
             refs, times, count = probe_range(memory, ranges, arrival, refs, times, count)
-        if streams["horizon"][stream] - streams["window"][stream] > arrival["time"]:
+        if streams[stream]["horizon"] - streams[stream]["window"] > arrival["time"]:
             # No tuple still to come can join it: it has done its part by probing.
-            streams["expired"][stream] += 1
-            memory.queue[streams["base"][stream] + arrival["place"]] = NOTHING
-        elif rule["evict"][0] == EVICT_NOBODY or _make_room(memory, arrival):
+            streams[stream]["expired"] += 1
+            memory.queue[streams[stream]["base"] + arrival["place"]] = NOTHING
+        elif rule["evict"] == EVICT_NOBODY or _make_room(memory, arrival):
             insert(memory, arrival, slot, birth)
         else:
-            streams["dropped"][stream] += 1
-            memory.queue[streams["base"][stream] + arrival["place"]] = NOTHING
+            streams[stream]["dropped"] += 1
+            memory.queue[streams[stream]["base"] + arrival["place"]] = NOTHING
         if count >= enough:
-            rule["produced"][0] += produced + count
+            rule["produced"] += produced + count
             return refs, times, count, at + 1
-    rule["produced"][0] += produced + count
+    rule["produced"] += produced + count
     return refs, times, count, stop
 
 

@@ -50,38 +50,39 @@ def probe_equal(
     slots = memory.slots
     streams = memory.streams
     stream = arrival["stream"]
-    order = memory.order[stream]
-    pairs = memory.pairs[stream]
-    last = order.size - 1
+    order = memory.order
+    pairs = memory.pairs
+    last = order.shape[1] - 1
     if slot == NOTHING or slots[slot, COUNT] == 0:
         return refs, times, count
-    for other in order:
+    for step in range(last + 1):
+        other = order[stream, step]
         if slots[slot, HEAD + other] == NOTHING:
             return refs, times, count
     compared = 0
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
-    partial.until[0] = arrival["time"] + streams["window"][stream]
-    partial.row[0] = slots[slot, HEAD + order[0]]
-    pairs["faced"][order[0]] += streams["held"][order[0]]
+    partial.until[0] = arrival["time"] + streams[stream]["window"]
+    partial.row[0] = slots[slot, HEAD + order[stream, 0]]
+    pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
     depth = 0
     while depth >= 0:
         row = partial.row[depth]
         if row == NOTHING:
             depth -= 1
             continue
-        other = order[depth]
-        partial.row[depth] = rows["next"][row]
+        other = order[stream, depth]
+        partial.row[depth] = rows[row]["next"]
         compared += 1
-        time = rows["time"][row]
+        time = rows[row]["time"]
         newest = partial.newest[depth]
         until = partial.until[depth]
         # newest - time <= window(other) if the candidate is older, time - t <= window(its
         # stream) for every older member if it is newer.
-        if time > until or newest - time > streams["window"][other]:
+        if time > until or newest - time > streams[other]["window"]:
             continue
-        pairs["found"][other] += 1
-        partial.ref[other] = rows["ref"][row]
+        pairs[stream, other]["found"] += 1
+        partial.ref[other] = rows[row]["ref"]
         if time > newest:
             newest = time
         if depth == last:
@@ -94,8 +95,8 @@ def probe_equal(
         else:
             depth += 1
             partial.newest[depth] = newest
-            partial.until[depth] = min(until, time + streams["window"][other])
-            partial.row[depth] = slots[slot, HEAD + order[depth]]
-            pairs["faced"][order[depth]] += streams["held"][order[depth]]
-    memory.rule["compared"][0] += compared
+            partial.until[depth] = min(until, time + streams[other]["window"])
+            partial.row[depth] = slots[slot, HEAD + order[stream, depth]]
+            pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
+    memory.rule[0]["compared"] += compared
     return refs, times, count

@@ -62,14 +62,14 @@ def make_ranges(
 @njit(cache=True)
 def bucket_of(memory: Memory, value: float) -> int:
     """Number a value's bucket: floor(value / width), 0 for all if there is only one."""
-    rule = memory.rule
-    if rule["kind"][0] == COMPARE:
+    rule = memory.rule[0]
+    if rule["kind"] == COMPARE:
         return 0
-    if value > rule["edge"][0]:
-        return rule["last_bucket"][0]
-    if value < -rule["edge"][0]:
-        return -rule["last_bucket"][0]
-    return np.int64(value // rule["width"][0])
+    if value > rule["edge"]:
+        return rule["last_bucket"]
+    if value < -rule["edge"]:
+        return -rule["last_bucket"]
+    return np.int64(value // rule["width"])
 
 
 @njit(cache=True)
@@ -86,20 +86,20 @@ def _plus(memory: Memory, value: float, change: float) -> float:
     """Add, stopping at the greatest and least value there is."""
     total = value + change
     if change > 0 and total < value:
-        return memory.rule["top"][0]
+        return memory.rule[0]["top"]
     if change < 0 and total > value:
-        return -memory.rule["top"][0]
+        return -memory.rule[0]["top"]
     return total
 
 
 @njit(cache=True)
 def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tuple[float, float]:
     """Give the span in which the value of the chain's next member must lie, a little wide."""
-    rule = memory.rule
-    low = rule["low"][0]
-    high = rule["high"][0]
-    slack = rule["slack"][0]
-    if rule["kind"][0] == WITHIN:
+    rule = memory.rule[0]
+    low = rule["low"]
+    high = rule["high"]
+    slack = rule["slack"]
+    if rule["kind"] == WITHIN:
         # All pairwise within `high`: at least greatest - high, at most least + high.
         greatest = ranges.greatest[depth]
         least = ranges.least[depth]
@@ -108,8 +108,8 @@ def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tupl
             _plus(memory, least, high) + slack * (abs(least) + high),
         )
     # Band: low <= y - x <= high between neighbours, so k low <= y - x <= k high at distance k.
-    first = -rule["top"][0]
-    final = rule["top"][0]
+    first = -rule["top"]
+    final = rule["top"]
     for place in range(ranges.bound.size):
         if ranges.bound[place] > depth:
             continue
@@ -126,13 +126,13 @@ def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tupl
 @njit(cache=True)
 def _holds(memory: Memory, x: float, y: float) -> bool:
     """Say whether the condition holds between a chain's neighbours x and y."""
-    rule = memory.rule
-    if rule["kind"][0] != COMPARE:
+    rule = memory.rule[0]
+    if rule["kind"] != COMPARE:
         difference = y - x
         if (difference >= 0) != (y >= x):  # overflow of whole numbers: further apart than any band
             return False
-        return rule["low"][0] <= difference <= rule["high"][0]
-    operator = rule["operator"][0]
+        return rule["low"] <= difference <= rule["high"]
+    operator = rule["operator"]
     if operator == LESS:
         return x < y
     if operator == LESS_OR_EQUAL:
@@ -147,9 +147,9 @@ def _holds(memory: Memory, x: float, y: float) -> bool:
 @njit(cache=True)
 def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) -> bool:
     """Say whether a candidate's value goes with the members so far."""
-    if memory.rule["kind"][0] == WITHIN:
+    if memory.rule[0]["kind"] == WITHIN:
         span = max(ranges.greatest[depth], value) - min(ranges.least[depth], value)
-        return 0 <= span <= memory.rule["high"][0]  # below 0: overflow
+        return 0 <= span <= memory.rule[0]["high"]  # below 0: overflow
     if chain > 0 and ranges.bound[chain - 1] <= depth:
         if not _holds(memory, ranges.value[chain - 1], value):
             return False
@@ -169,14 +169,14 @@ def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
 def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
     """Stand before the first chain of a window that the next member can be in."""
     streams = memory.streams
-    if memory.rule["kind"][0] == COMPARE:
+    if memory.rule[0]["kind"] == COMPARE:
         ranges.bucket[depth] = 0
         ranges.last_bucket[depth] = 0
     else:
-        first, final = _value_range(memory, ranges, depth, streams["chain"][other])
+        first, final = _value_range(memory, ranges, depth, streams[other]["chain"])
         ranges.bucket[depth] = bucket_of(memory, first)
         ranges.last_bucket[depth] = bucket_of(memory, final)
-    ranges.first_sub[depth] = sub_of(memory, ranges.newest[depth] - streams["window"][other])
+    ranges.first_sub[depth] = sub_of(memory, ranges.newest[depth] - streams[other]["window"])
     ranges.last_sub[depth] = sub_of(memory, ranges.until[depth])
     ranges.sub[depth] = ranges.first_sub[depth]
     ranges.row[depth] = NOTHING
@@ -202,10 +202,10 @@ def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
 @njit(cache=True)
 def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
     """Note at which depth each place of the predicate's chain becomes bound."""
-    chains = memory.streams["chain"]
-    ranges.bound[chains[stream]] = 0
+    streams = memory.streams
+    ranges.bound[streams[stream]["chain"]] = 0
     for step in range(memory.order.shape[1]):
-        ranges.bound[chains[memory.order[stream, step]]] = step + 1
+        ranges.bound[streams[memory.order[stream, step]]["chain"]] = step + 1
 
 
 @njit(cache=True)
@@ -221,42 +221,43 @@ def probe_range(
     rows = memory.rows
     streams = memory.streams
     stream = arrival["stream"]
-    order = memory.order[stream]
-    pairs = memory.pairs[stream]
-    last = order.size - 1
+    order = memory.order
+    pairs = memory.pairs
+    last = order.shape[1] - 1
     compared = 0
-    for other in order:
-        if streams["held"][other] == 0:
+    for step in range(last + 1):
+        other = order[stream, step]
+        if streams[other]["held"] == 0:
             return refs, times, count
     _bind(memory, ranges, stream)
     ranges.ref[stream] = arrival["ref"]
-    ranges.value[streams["chain"][stream]] = arrival["value"]
+    ranges.value[streams[stream]["chain"]] = arrival["value"]
     ranges.least[0] = arrival["value"]
     ranges.greatest[0] = arrival["value"]
     ranges.newest[0] = arrival["time"]
-    ranges.until[0] = arrival["time"] + streams["window"][stream]
-    _open(memory, ranges, 0, order[0])
-    pairs["faced"][order[0]] += streams["held"][order[0]]
+    ranges.until[0] = arrival["time"] + streams[stream]["window"]
+    _open(memory, ranges, 0, order[stream, 0])
+    pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
     depth = 0
     while depth >= 0:
-        other = order[depth]
+        other = order[stream, depth]
         if not _advance(memory, ranges, depth, other):
             depth -= 1
             continue
         row = ranges.row[depth]
-        ranges.row[depth] = rows["next"][row]
+        ranges.row[depth] = rows[row]["next"]
         compared += 1
-        time = rows["time"][row]
+        time = rows[row]["time"]
         newest = ranges.newest[depth]
         until = ranges.until[depth]
-        if time > until or newest - time > streams["window"][other]:
+        if time > until or newest - time > streams[other]["window"]:
             continue
-        value = rows["value"][row]
-        chain = streams["chain"][other]
+        value = rows[row]["value"]
+        chain = streams[other]["chain"]
         if not _fits(memory, ranges, depth, chain, value):
             continue
-        pairs["found"][other] += 1
-        ranges.ref[other] = rows["ref"][row]
+        pairs[stream, other]["found"] += 1
+        ranges.ref[other] = rows[row]["ref"]
         newest = max(newest, time)
         if depth == last:
             if count == times.size:
@@ -268,11 +269,11 @@ def probe_range(
         else:
             depth += 1
             ranges.newest[depth] = newest
-            ranges.until[depth] = min(until, time + streams["window"][other])
+            ranges.until[depth] = min(until, time + streams[other]["window"])
             ranges.value[chain] = value
             ranges.least[depth] = min(ranges.least[depth - 1], value)
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
-            _open(memory, ranges, depth, order[depth])
-            pairs["faced"][order[depth]] += streams["held"][order[depth]]
-    memory.rule["compared"][0] += compared
+            _open(memory, ranges, depth, order[stream, depth])
+            pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
+    memory.rule[0]["compared"] += compared
     return refs, times, count

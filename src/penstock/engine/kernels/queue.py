@@ -21,17 +21,17 @@ def pack(
     streams = memory.streams
     queue = memory.queue
     rows = memory.rows
-    old = streams["base"][stream]
+    old = streams[stream]["base"]
     at = 0
-    for i in range(old + streams["head"][stream], old + streams["tail"][stream]):
+    for i in range(old + streams[stream]["head"], old + streams[stream]["tail"]):
         row = queue[i]
         if row >= 0:
             into[base + at] = row
-            rows["place"][row] = at
+            rows[row]["place"] = at
             at += 1
-    streams["base"][stream] = base
-    streams["head"][stream] = 0
-    streams["tail"][stream] = at
+    streams[stream]["base"] = base
+    streams[stream]["head"] = 0
+    streams[stream]["tail"] = at
 
 
 @njit(cache=True)
@@ -46,11 +46,11 @@ def make_places(
     streams = memory.streams
     rows = memory.rows
     queue = memory.queue
-    base = streams["base"][stream]
-    read = streams["tail"][stream] - 1
-    head = streams["head"][stream]
+    base = streams[stream]["base"]
+    read = streams[stream]["tail"] - 1
+    head = streams[stream]["head"]
     write = read + times.size
-    streams["tail"][stream] = write + 1
+    streams[stream]["tail"] = write + 1
     n = times.size - 1
     while n >= 0:
         while read >= head and queue[base + read] < 0:
@@ -58,10 +58,10 @@ def make_places(
             queue[base + write] = NOTHING
             read -= 1
             write -= 1
-        if read >= head and rows["time"][queue[base + read]] > times[n]:
+        if read >= head and rows[queue[base + read]]["time"] > times[n]:
             row = queue[base + read]
             queue[base + write] = row
-            rows["place"][row] = write
+            rows[row]["place"] = write
             read -= 1
         else:
             queue[base + write] = PENDING
@@ -75,12 +75,12 @@ def oldest(memory: Memory, stream: int, before: int) -> int:
     """Give a stream's oldest row whose place is below `before`, or NOTHING."""
     streams = memory.streams
     queue = memory.queue
-    base = streams["base"][stream]
-    head = streams["head"][stream]
-    stop = min(streams["tail"][stream], before)
+    base = streams[stream]["base"]
+    head = streams[stream]["head"]
+    stop = min(streams[stream]["tail"], before)
     while head < stop and queue[base + head] == NOTHING:
         head += 1
-    streams["head"][stream] = head
+    streams[stream]["head"] = head
     # Beyond a tuple that is still to come there can be rows of an earlier batch that are newer.
     at = head
     while at < stop and queue[base + at] < 0:
