@@ -1,0 +1,34 @@
+"""Penstock joins data streams that are too fast or too large for the machine.
+
+It keeps within a memory budget, loses as little of the answer as possible, and says how much it
+lost. Start with `Join`.
+"""
+
+from penstock.engine.replay import Replay
+from penstock.errors import PenstockError, SchemaError, SpecificationError, StateError
+from penstock.join import Join
+from penstock.metrics import Metrics, StreamMetrics
+from penstock.predicates import Band, Compare, Equal, Within
+from penstock.spec import Budget, MaxImportance, MaxSubset, Sample, Stream
+
+__all__ = [
+    "Band",
+    "Budget",
+    "Compare",
+    "Equal",
+    "Join",
+    "MaxImportance",
+    "MaxSubset",
+    "Metrics",
+    "PenstockError",
+    "Replay",
+    "Sample",
+    "SchemaError",
+    "SpecificationError",
+    "StateError",
+    "Stream",
+    "StreamMetrics",
+    "Within",
+]
+
+__version__ = "0.1.0"

@@ -105,7 +105,7 @@ def read_side(
     if ties and identities is not None:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
-    words, values, has_key = _read_keys(plan, side, table, coder)
+    words, values, has_key = read_keys(plan, side, table, coder)
     blank = ~has_key[index]
     watch.null_keys += int(np.count_nonzero(blank))
     sizes = row_sizes(table)[index] if wanted.sizes else None
@@ -140,7 +140,7 @@ def _not_far_ahead(times: Times, clock: int | float, most: int | float, watch: W
     return times.size
 
 
-def _read_keys(
+def read_keys(
     plan: Plan, side: Side, table: pa.Table, coder: KeyCoder
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.generic], Mask]:
     """Give each row's word and value, and whether it has a key that can match."""
@@ -169,7 +169,7 @@ def merge(
     times = np.concatenate([side.times for side in sides])
     order = np.empty(times.size, np.int64)
     streams = np.empty(times.size, np.int16)
-    weave(times, starts, order, streams)
+    weave(times, starts, starts[:-1].copy(), order, streams)
     arrivals = np.zeros(times.size, layout.arrival_type(plan.time.dtype, plan.values.dtype))
     arrivals["stream"] = streams
     arrivals["time"] = times[order]

@@ -19,6 +19,7 @@ from penstock.engine.kernels.words import (
     append_bytes,
     append_words,
     copy_entries,
+    hash_each,
     intern,
 )
 from penstock.errors import SchemaError
@@ -133,6 +134,16 @@ class KeyCoder:
         assert self._interned is not None
         intern(self._interned, data, offsets, good, words)
         return words, good
+
+    def hashes(self, columns: Sequence[pa.ChunkedArray]) -> Words:
+        """Give a hash of each row's key: the same for the same key in any stream and process."""
+        if self._direct:
+            words, good = _word_column(columns[0])
+            return np.where(good, words, 0)
+        data, offsets, good = self._as_bytes(columns)
+        hashes = np.empty(good.size, np.int64)
+        hash_each(data, offsets, hashes)
+        return np.where(good, hashes, 0)
 
     def forget(self, live_words: Callable[[], Words]) -> None:
         """Forget the keys that are no longer in memory, if that is worth the trouble."""

@@ -14,6 +14,7 @@ from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import advance, join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
+from penstock.engine.kernels.results import Results, grown, make_results
 from penstock.engine.keys import KeyCoder
 from penstock.engine.payload import Payload
 from penstock.engine.store import ROW_OVERHEAD, Store
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
 
 # Arrivals per call of the compiled loop: memory is reserved for so many, and the order of probing
-# is reviewed as often.
+# is reviewed as often, at the same arrivals whatever batches they come in.
 _SLICE = 8192
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
 # enough to bound the memory that a join with very many results takes.
@@ -57,20 +58,22 @@ class Operator:
         self._strategy = None if budget is None else strategy_for(plan.spec.goal)
         count = len(plan.sides)
         evict = layout.EVICT_NOBODY
+        shares: tuple[float, ...] = (1.0 / count,) * count
         self._rows: int | None = None
         self._memory: int | None = None
         if budget is not None and self._strategy is not None:
             settings = self._strategy.decide(count)
-            evict = _EVICT[settings.evict]
-            self._shares = np.array(settings.shares)
+            evict, shares = _EVICT[settings.evict], settings.shares
             self._rows = None if budget.rows is None else _part(budget.rows, shard, shards)
             memory = budget.memory_bytes
             self._memory = None if memory is None else _part(memory, shard, shards)
         self.store = Store(plan, evict)
+        self.store.memory.streams["share"] = shares
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
         self.row_limit = self._rows  # rows that may be held now
+        self.saved: dict[str, int] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
         by_priority = evict == layout.EVICT_LOWEST
@@ -154,7 +157,6 @@ class Operator:
         """Say how many rows may be held once each arrival has been dealt with."""
         if self._rows is not None:
             arrivals["limit"] = self._rows
-            self.store.memory.streams["share"] = self._shares * self._rows
         if self._memory is None or not arrivals.size:
             return
         # memory / mean size of the rows so far: the same whatever batches they came in.
@@ -165,34 +167,34 @@ class Operator:
         arrivals["limit"] = np.maximum(self._memory / (ROW_OVERHEAD + total / rows), least)
         self.store.measured[:] = rows[-1], total[-1]
         self.row_limit = int(arrivals["limit"][-1])
-        self.store.memory.streams["share"] = self._shares * self.row_limit
 
     def _join(self, arrivals: npt.NDArray[np.void]) -> Iterator[pa.Table]:
-        refs = np.empty((1024, len(self.plan.sides)), np.int64)
-        times = np.empty(1024, self.plan.time.dtype)
-        count = at = 0
-        most = int(arrivals["limit"].max()) if self.row_limit is not None and at < arrivals.size else None
+        results = make_results(len(self.plan.sides), self.plan.time.dtype)
+        most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
+        at = 0
         while at < arrivals.size:
-            stop = min(at + _SLICE, arrivals.size)
+            done = int(self.store.memory.rule["births"][0]) % _SLICE
+            stop = min(at + _SLICE - done, arrivals.size)
             self.store.reserve(stop - at, most)
-            self._review_order()
-            refs, times, count, at = join(
+            if not done:
+                self._review_order()
+            reached = join(
                 self.store.memory,
                 self._partial,
                 self._ranges,
                 arrivals,
                 at,
                 stop,
-                refs,
-                times,
-                count,
+                results,
                 _ENOUGH,
             )
-            if count >= _ENOUGH:
-                yield self._results(refs[:count], times[:count])
-                count = 0
-        if count:
-            yield self._results(refs[:count], times[:count])
+            if results.count[0] >= _ENOUGH:
+                yield self._results(results)
+            elif reached < stop:
+                results = grown(results)
+            at = reached
+        if results.count[0]:
+            yield self._results(results)
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -206,15 +208,17 @@ class Operator:
             for name in ("faced", "found"):
                 memory.pairs[name] //= 2
 
-    def _results(
-        self, refs: npt.NDArray[np.int64], times: npt.NDArray[np.generic]
-    ) -> pa.Table:
+    def _results(self, results: Results) -> pa.Table:
+        """Turn references into rows, and empty the results."""
+        count = int(results.count[0])
+        results.count[0] = 0
+        refs, times = results.refs[:count], results.times[:count].copy()
         schema = self.plan.result_schema
         columns = []
         for s, payload in enumerate(self.payloads):
             table = payload.gather(np.ascontiguousarray(refs[:, s]))
-            columns.append(_as_struct(table, schema.field(s).type))
-        columns.append(self.plan.time.to_arrow(times.copy()))
+            columns.append(as_struct(table, schema.field(s).type))
+        columns.append(self.plan.time.to_arrow(times))
         columns.append(pa.array(np.ones(times.size)))
         return pa.Table.from_arrays(columns, schema=schema)
 
@@ -259,7 +263,8 @@ def _part(whole: int, shard: int, shards: int) -> int:
     return whole // shards + (shard < whole % shards)
 
 
-def _as_struct(table: pa.Table, kind: pa.StructType) -> pa.Array | pa.ChunkedArray:
+def as_struct(table: pa.Table, kind: pa.StructType) -> pa.Array | pa.ChunkedArray:
+    """Give a table's rows as one struct column."""
     if not table.num_columns:
         return pa.array([{}] * table.num_rows, kind)
     batches = table.combine_chunks().to_batches()

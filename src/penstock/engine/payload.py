@@ -48,7 +48,9 @@ class Payload:
         """Say which rows of a sub-window are still in memory."""
         window = self.sub_windows[number]
         here = (number << REF_BITS) | np.arange(window.rows.size)
-        return self._store.memory.rows["ref"][window.rows] == here
+        # A row's place in memory may have been given to another since, even of another stream.
+        rows = self._store.memory.rows
+        return (rows["ref"][window.rows] == here) & (rows["stream"][window.rows] == self._stream)
 
     def count_live(self, number: int) -> int:
         """Count the rows of a sub-window that are still in memory."""
@@ -80,16 +82,24 @@ class Payload:
         self.batch = self.batch.slice(0, 0)
         self._tidy()
 
-    def refill(self, serial: int, table: pa.Table, live: npt.NDArray[np.bool_]) -> int:
-        """Put back a saved sub-window, before its rows are known; give its number."""
+    def refill(self, serial: int, table: pa.Table, live: npt.NDArray[np.bool_]) -> SubWindow:
+        """Put back a saved sub-window; its rows are not known yet, nor their births."""
         number = self._free_number()
-        nobody = np.zeros(live.size, np.int32)
-        self.sub_windows[number] = SubWindow(
-            serial, table, nobody, nobody.astype(np.int64), nobody.astype(np.float64)
+        window = SubWindow(
+            serial,
+            table,
+            np.zeros(live.size, np.int32),
+            np.zeros(live.size, np.int64),
+            np.zeros(live.size, np.float64),
         )
+        self.sub_windows[number] = window
         self._store.memory.dead[self._stream, number] = live.size - int(live.sum())
         self._serials = max(self._serials, serial + 1)
-        return number
+        return window
+
+    def number_of(self, serial: int) -> int:
+        """Give the number of the sub-window with a serial."""
+        return next(n for n, window in self.sub_windows.items() if window.serial == serial)
 
     def _add(self, table: pa.Table, rows: npt.NDArray[np.int32]) -> None:
         number = self._free_number()

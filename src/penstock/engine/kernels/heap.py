@@ -6,12 +6,12 @@ the history of the heap, so a restored heap evicts the same rows as one that was
 
 from __future__ import annotations
 
-from numba import njit
 
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import NOTHING, Memory
 
 
-@njit(cache=True)
+@kernel
 def _below(memory: Memory, a: int, b: int) -> bool:
     """Say whether row a leaves before row b."""
     pa = memory.rows[a]["priority"]
@@ -21,7 +21,7 @@ def _below(memory: Memory, a: int, b: int) -> bool:
     return memory.rows[a]["birth"] < memory.rows[b]["birth"]
 
 
-@njit(cache=True)
+@kernel
 def _rise(memory: Memory, stream: int, at: int) -> int:
     rows = memory.rows
     heaps = memory.heaps
@@ -38,7 +38,7 @@ def _rise(memory: Memory, stream: int, at: int) -> int:
     return at
 
 
-@njit(cache=True)
+@kernel
 def _sink(memory: Memory, stream: int, at: int, size: int) -> None:
     rows = memory.rows
     heaps = memory.heaps
@@ -58,14 +58,14 @@ def _sink(memory: Memory, stream: int, at: int, size: int) -> None:
     rows[row]["heap"] = at
 
 
-@njit(cache=True)
+@kernel
 def push(memory: Memory, stream: int, row: int, size: int) -> None:
     """Add a row to a heap that holds `size` rows."""
     memory.heaps[stream, size] = row
     _rise(memory, stream, size)
 
 
-@njit(cache=True)
+@kernel
 def remove(memory: Memory, stream: int, row: int, size: int) -> None:
     """Take any row out of a heap that holds `size` rows."""
     at = memory.rows[row]["heap"]

@@ -7,8 +7,8 @@ stays good for a whole call of the loop, and a key that comes back finds its slo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, SUB, WORD, Memory
 
 # Knuth's and SplitMix64's odd multipliers, as signed 64-bit integers.
@@ -16,7 +16,7 @@ _GOLDEN = np.int64(-7046029254386353131)
 _SECOND = np.int64(-4658895280553007687)
 
 
-@njit(cache=True)
+@kernel
 def mix(word: int, sub: int) -> int:
     """Spread a key over 62 bits (non-negative)."""
     # Shifts and xors only of non-negative halves: the same with the JIT off.
@@ -26,7 +26,7 @@ def mix(word: int, sub: int) -> int:
     return (h ^ (h >> np.int64(32))) & np.int64(0x3FFFFFFFFFFFFFFF)
 
 
-@njit(cache=True)
+@kernel
 def find(memory: Memory, word: int, sub: int) -> int:
     """Give the slot of a key, or NOTHING."""
     table = memory.table
@@ -46,7 +46,7 @@ def find(memory: Memory, word: int, sub: int) -> int:
         at = (at + 1) & mask
 
 
-@njit(cache=True)
+@kernel
 def _enter(memory: Memory, word: int, sub: int, slot: int) -> None:
     """Put a slot that is not there into the table."""
     table = memory.table
@@ -58,7 +58,7 @@ def _enter(memory: Memory, word: int, sub: int, slot: int) -> None:
     table[at] = ((hashed >> 31) << 31) | (slot + 1)
 
 
-@njit(cache=True)
+@kernel
 def find_or_create(memory: Memory, word: int, sub: int) -> int:
     """Give the slot of a key, a new one if it has none. There must be a free slot."""
     slot = find(memory, word, sub)
@@ -82,7 +82,7 @@ def find_or_create(memory: Memory, word: int, sub: int) -> int:
     return slot
 
 
-@njit(cache=True)
+@kernel
 def rebuild(memory: Memory) -> None:
     """Free the slots without rows and enter the others anew."""
     slots = memory.slots
@@ -101,7 +101,7 @@ def rebuild(memory: Memory) -> None:
     memory.rule[0]["spare_slots"] = slots.shape[0] - used
 
 
-@njit(cache=True)
+@kernel
 def link(memory: Memory, row: int, slot: int, stream: int) -> None:
     """Put a row at the head of its chain."""
     rows = memory.rows
@@ -116,7 +116,7 @@ def link(memory: Memory, row: int, slot: int, stream: int) -> None:
     slots[slot, COUNT] += 1
 
 
-@njit(cache=True)
+@kernel
 def unlink(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its chain."""
     rows = memory.rows

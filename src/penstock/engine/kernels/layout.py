@@ -101,7 +101,7 @@ def stream_type(time: np.dtype[np.generic]) -> np.dtype[np.void]:
             ("lateness", time),
             ("clock", time),  # the greatest time heard of
             ("horizon", time),  # no tuple of another stream can still come from before this
-            ("share", np.float64),  # rows that it may claim when memory is short
+            ("share", np.float64),  # the part of the budget that it may claim
             ("chain", np.int64),  # its place in the predicate's order of streams
             ("base", np.int64),  # its queue is queue[base + head : base + tail]
             ("head", np.int64),

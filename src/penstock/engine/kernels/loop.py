@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels import heap
 from penstock.engine.kernels.index import find, find_or_create, link, unlink
 from penstock.engine.kernels.layout import (
@@ -15,19 +15,14 @@ from penstock.engine.kernels.layout import (
     EVICT_OLDEST,
     NOTHING,
     REF_BITS,
-    Array,
     Memory,
 )
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, bucket_of, probe_range, sub_of
 from penstock.engine.kernels.queue import oldest
+from penstock.engine.kernels.results import Results
 
-# Slots are looked up for so many tuples at once: the look-ups are independent of each other, so
-# the processor overlaps their cache misses, and the loop then finds the slots in its cache.
-_AHEAD = 64
-
-
-@njit(cache=True)
+@kernel
 def _remove(memory: Memory, row: int) -> None:
     """Take a row out of every structure."""
     rows = memory.rows
@@ -46,7 +41,7 @@ def _remove(memory: Memory, row: int) -> None:
     streams[stream]["held"] -= 1
 
 
-@njit(cache=True)
+@kernel
 def expire(memory: Memory, stream: int) -> None:
     """Remove a stream's rows that no tuple still to come can join."""
     streams = memory.streams
@@ -72,7 +67,7 @@ def expire(memory: Memory, stream: int) -> None:
     streams[stream]["head"] = head
 
 
-@njit(cache=True)
+@kernel
 def advance(memory: Memory, stream: int, time: float) -> None:
     """Move a stream's clock forward and expire what this lets go."""
     streams = memory.streams
@@ -91,27 +86,27 @@ def advance(memory: Memory, stream: int, time: float) -> None:
             expire(memory, other)
 
 
-@njit(cache=True)
-def _most_over_share(memory: Memory, newcomer: int) -> int:
+@kernel
+def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
     """Give the stream that claims most above its share, the newcomer counted with its own."""
     streams = memory.streams
     most = newcomer
-    excess = streams[newcomer]["held"] + 1 - streams[newcomer]["share"]
+    excess = streams[newcomer]["held"] + 1 - limit * streams[newcomer]["share"]
     for stream in range(streams.size):
-        over = streams[stream]["held"] - streams[stream]["share"]
+        over = streams[stream]["held"] - limit * streams[stream]["share"]
         if stream != newcomer and over > excess:
             most = stream
             excess = over
     return most
 
 
-@njit(cache=True)
+@kernel
 def _evict(memory: Memory, row: int) -> None:
     memory.streams[memory.rows[row]["stream"]]["evicted"] += 1
     _remove(memory, row)
 
 
-@njit(cache=True)
+@kernel
 def _first_to_go(memory: Memory, stream: int, before: int) -> int:
     """Give the row of a stream that leaves first, or NOTHING."""
     if memory.rule[0]["evict"] == EVICT_OLDEST:
@@ -119,21 +114,21 @@ def _first_to_go(memory: Memory, stream: int, before: int) -> int:
     return memory.heaps[stream, 0] if memory.streams[stream]["held"] > 0 else NOTHING
 
 
-@njit(cache=True)
+@kernel
 def _make_room(memory: Memory, arrival: np.void) -> bool:
     """Evict until the newcomer fits; give False if it is itself the one to go."""
     rule = memory.rule[0]
     newcomer = arrival["stream"]
     everything = memory.queue.size
     while rule["held"] > arrival["limit"]:  # the limit itself has fallen
-        stream = _most_over_share(memory, newcomer)
+        stream = _most_over_share(memory, newcomer, arrival["limit"])
         victim = _first_to_go(memory, stream, everything)
         if victim == NOTHING:
             return False
         _evict(memory, victim)
     if rule["held"] < arrival["limit"]:
         return True
-    stream = _most_over_share(memory, newcomer)
+    stream = _most_over_share(memory, newcomer, arrival["limit"])
     victim = _first_to_go(
         memory, stream, arrival["place"] if stream == newcomer else everything
     )
@@ -149,7 +144,7 @@ def _make_room(memory: Memory, arrival: np.void) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
     """Put a tuple into memory, at its place in every structure."""
     rows = memory.rows
@@ -190,7 +185,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
         rule["held_most"] = rule["held"]
 
 
-@njit(cache=True)
+@kernel
 def join(
     memory: Memory,
     partial: Partial,
@@ -198,63 +193,59 @@ def join(
     arrivals: npt.NDArray[np.void],
     start: int,
     stop: int,
-    refs: npt.NDArray[np.int64],
-    times: Array,
-    count: int,
+    results: Results,
     enough: int,
-) -> tuple[npt.NDArray[np.int64], Array, int, int]:
-    """Take arrivals[start:stop] through the five steps, appending to `count` results.
+) -> int:
+    """Take arrivals[start:stop] through the five steps; give the first not yet dealt with.
 
-    Stops early, between two tuples, once there are `enough` results. Gives the results, how many
-    there are, and the index of the first arrival not yet dealt with.
+    Stops early, between two tuples, once there are `enough` results, or when the next tuple's
+    results do not fit: then that tuple is as if it had not come.
     """
     rule = memory.rule[0]
     streams = memory.streams
-    produced = -count
+    ahead = results.ahead
     equal = rule["kind"] == EQUAL
-    ahead = np.empty(_AHEAD, np.int64)
     first = start
     for at in range(start, stop):
-        if equal and (at - start) % _AHEAD == 0:
+        if equal and (at - start) % ahead.size == 0:
             first = at
-            for i in range(min(_AHEAD, stop - at)):
+            for i in range(min(ahead.size, stop - at)):
                 ahead[i] = find(memory, arrivals[at + i]["word"], 0)
         arrival = arrivals[at]
         stream = arrival["stream"]
-        streams[stream]["arrived"] += 1
+        place = streams[stream]["base"] + arrival["place"]
         advance(memory, stream, arrival["time"])
-        birth = rule["births"]
-        rule["births"] = birth + 1
         if arrival["blank"]:
-            memory.queue[streams[stream]["base"] + arrival["place"]] = NOTHING
+            rule["births"] += 1
+            memory.queue[place] = NOTHING
             continue
         slot = NOTHING
         if equal:
             slot = ahead[at - first]
             if slot == NOTHING:
                 slot = find(memory, arrival["word"], 0)
-            refs, times, count = probe_equal(
-                memory, partial, arrival, slot, refs, times, count
-            )
+            fits = probe_equal(memory, partial, arrival, slot, results)
         else:
-            refs, times, count = probe_range(memory, ranges, arrival, refs, times, count)
+            fits = probe_range(memory, ranges, arrival, results)
+        if not fits:
+            return at
+        birth = rule["births"]
+        rule["births"] = birth + 1
         if streams[stream]["horizon"] - streams[stream]["window"] > arrival["time"]:
             # No tuple still to come can join it: it has done its part by probing.
             streams[stream]["expired"] += 1
-            memory.queue[streams[stream]["base"] + arrival["place"]] = NOTHING
+            memory.queue[place] = NOTHING
         elif rule["evict"] == EVICT_NOBODY or _make_room(memory, arrival):
             insert(memory, arrival, slot, birth)
         else:
             streams[stream]["dropped"] += 1
-            memory.queue[streams[stream]["base"] + arrival["place"]] = NOTHING
-        if count >= enough:
-            rule["produced"] += produced + count
-            return refs, times, count, at + 1
-    rule["produced"] += produced + count
-    return refs, times, count, stop
+            memory.queue[place] = NOTHING
+        if results.count[0] >= enough:
+            return at + 1
+    return stop
 
 
-@njit(cache=True)
+@kernel
 def refill(
     memory: Memory, arrivals: npt.NDArray[np.void], births: npt.NDArray[np.int64]
 ) -> None:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Array, Memory
-from penstock.engine.kernels.results import grown
+from penstock.engine.kernels.results import Results
 
 
 class Partial(NamedTuple):
@@ -35,17 +35,15 @@ def make_partial(streams: int, time: np.dtype[np.generic]) -> Partial:
     )
 
 
-@njit(cache=True)
+@kernel
 def probe_equal(
     memory: Memory,
     partial: Partial,
     arrival: np.void,
     slot: int,
-    refs: npt.NDArray[np.int64],
-    times: Array,
-    count: int,
-) -> tuple[npt.NDArray[np.int64], Array, int]:
-    """Append all results of one arriving tuple; give the (perhaps grown) results."""
+    results: Results,
+) -> bool:
+    """Append all results of one arriving tuple; give False, with none appended, if they do not fit."""
     rows = memory.rows
     slots = memory.slots
     streams = memory.streams
@@ -54,12 +52,13 @@ def probe_equal(
     pairs = memory.pairs
     last = order.shape[1] - 1
     if slot == NOTHING or slots[slot, COUNT] == 0:
-        return refs, times, count
+        return True
     for step in range(last + 1):
         other = order[stream, step]
         if slots[slot, HEAD + other] == NOTHING:
-            return refs, times, count
+            return True
     compared = 0
+    count = results.count[0]
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
     partial.until[0] = arrival["time"] + streams[stream]["window"]
@@ -86,11 +85,11 @@ def probe_equal(
         if time > newest:
             newest = time
         if depth == last:
-            if count == times.size:
-                refs, times = grown(refs, times)
-            times[count] = newest
-            for s in range(refs.shape[1]):
-                refs[count, s] = partial.ref[s]
+            if count == results.times.size:
+                return False
+            results.times[count] = newest
+            for s in range(results.refs.shape[1]):
+                results.refs[count, s] = partial.ref[s]
             count += 1
         else:
             depth += 1
@@ -98,5 +97,8 @@ def probe_equal(
             partial.until[depth] = min(until, time + streams[other]["window"])
             partial.row[depth] = slots[slot, HEAD + order[stream, depth]]
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
-    memory.rule[0]["compared"] += compared
-    return refs, times, count
+    rule = memory.rule[0]
+    rule["compared"] += compared
+    rule["produced"] += count - results.count[0]
+    results.count[0] = count
+    return True

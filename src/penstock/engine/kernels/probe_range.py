@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.layout import (
     COMPARE,
@@ -26,7 +26,7 @@ from penstock.engine.kernels.layout import (
     Array,
     Memory,
 )
-from penstock.engine.kernels.results import grown
+from penstock.engine.kernels.results import Results
 
 
 class Ranges(NamedTuple):
@@ -59,7 +59,7 @@ def make_ranges(
     )
 
 
-@njit(cache=True)
+@kernel
 def bucket_of(memory: Memory, value: float) -> int:
     """Number a value's bucket: floor(value / width), 0 for all if there is only one."""
     rule = memory.rule[0]
@@ -72,7 +72,7 @@ def bucket_of(memory: Memory, value: float) -> int:
     return np.int64(value // rule["width"])
 
 
-@njit(cache=True)
+@kernel
 def sub_of(memory: Memory, time: float) -> int:
     """Number the sub-window of a time, 0 for all if there is only one."""
     span = memory.span[0]
@@ -81,7 +81,7 @@ def sub_of(memory: Memory, time: float) -> int:
     return np.int64(time // span)
 
 
-@njit(cache=True)
+@kernel
 def _plus(memory: Memory, value: float, change: float) -> float:
     """Add, stopping at the greatest and least value there is."""
     total = value + change
@@ -92,7 +92,7 @@ def _plus(memory: Memory, value: float, change: float) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tuple[float, float]:
     """Give the span in which the value of the chain's next member must lie, a little wide."""
     rule = memory.rule[0]
@@ -123,7 +123,7 @@ def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tupl
     return first, final
 
 
-@njit(cache=True)
+@kernel
 def _holds(memory: Memory, x: float, y: float) -> bool:
     """Say whether the condition holds between a chain's neighbours x and y."""
     rule = memory.rule[0]
@@ -144,7 +144,7 @@ def _holds(memory: Memory, x: float, y: float) -> bool:
     return x > y
 
 
-@njit(cache=True)
+@kernel
 def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) -> bool:
     """Say whether a candidate's value goes with the members so far."""
     if memory.rule[0]["kind"] == WITHIN:
@@ -158,14 +158,14 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
     return True
 
 
-@njit(cache=True)
+@kernel
 def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
     """Give the first row of the chain at which a depth stands."""
     slot = find(memory, ranges.bucket[depth], ranges.sub[depth])
     return NOTHING if slot == NOTHING else memory.slots[slot, HEAD + other]
 
 
-@njit(cache=True)
+@kernel
 def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
     """Stand before the first chain of a window that the next member can be in."""
     streams = memory.streams
@@ -184,7 +184,7 @@ def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
         ranges.row[depth] = _head(memory, ranges, depth, other)
 
 
-@njit(cache=True)
+@kernel
 def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
     """Go to the next chain that has rows; say whether there is one."""
     while ranges.row[depth] == NOTHING:
@@ -199,7 +199,7 @@ def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
     """Note at which depth each place of the predicate's chain becomes bound."""
     streams = memory.streams
@@ -208,16 +208,14 @@ def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
         ranges.bound[streams[memory.order[stream, step]]["chain"]] = step + 1
 
 
-@njit(cache=True)
+@kernel
 def probe_range(
     memory: Memory,
     ranges: Ranges,
     arrival: np.void,
-    refs: npt.NDArray[np.int64],
-    times: Array,
-    count: int,
-) -> tuple[npt.NDArray[np.int64], Array, int]:
-    """Append all results of one arriving tuple; give the (perhaps grown) results."""
+    results: Results,
+) -> bool:
+    """Append all results of one arriving tuple; give False, with none appended, if they do not fit."""
     rows = memory.rows
     streams = memory.streams
     stream = arrival["stream"]
@@ -225,10 +223,11 @@ def probe_range(
     pairs = memory.pairs
     last = order.shape[1] - 1
     compared = 0
+    count = results.count[0]
     for step in range(last + 1):
         other = order[stream, step]
         if streams[other]["held"] == 0:
-            return refs, times, count
+            return True
     _bind(memory, ranges, stream)
     ranges.ref[stream] = arrival["ref"]
     ranges.value[streams[stream]["chain"]] = arrival["value"]
@@ -260,11 +259,11 @@ def probe_range(
         ranges.ref[other] = rows[row]["ref"]
         newest = max(newest, time)
         if depth == last:
-            if count == times.size:
-                refs, times = grown(refs, times)
-            times[count] = newest
-            for s in range(refs.shape[1]):
-                refs[count, s] = ranges.ref[s]
+            if count == results.times.size:
+                return False
+            results.times[count] = newest
+            for s in range(results.refs.shape[1]):
+                results.refs[count, s] = ranges.ref[s]
             count += 1
         else:
             depth += 1
@@ -275,5 +274,8 @@ def probe_range(
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
             _open(memory, ranges, depth, order[stream, depth])
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
-    memory.rule[0]["compared"] += compared
-    return refs, times, count
+    rule = memory.rule[0]
+    rule["compared"] += compared
+    rule["produced"] += count - results.count[0]
+    results.count[0] = count
+    return True

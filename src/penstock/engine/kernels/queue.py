@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import NOTHING, PENDING, Memory
 
 
-@njit(cache=True)
+@kernel
 def pack(
     memory: Memory, stream: int, into: npt.NDArray[np.int32], base: int
 ) -> None:
@@ -34,7 +34,7 @@ def pack(
     streams[stream]["tail"] = at
 
 
-@njit(cache=True)
+@kernel
 def make_places(
     memory: Memory, stream: int, times: npt.NDArray[np.generic], places: npt.NDArray[np.int32]
 ) -> None:
@@ -70,7 +70,7 @@ def make_places(
         write -= 1
 
 
-@njit(cache=True)
+@kernel
 def oldest(memory: Memory, stream: int, before: int) -> int:
     """Give a stream's oldest row whose place is below `before`, or NOTHING."""
     streams = memory.streams

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from penstock.engine.kernels.layout import Array
 
+# Slots are looked up for so many tuples at once: the look-ups are independent of each other, so
+# the processor overlaps their cache misses, and the loop then finds the slots in its cache.
+_AHEAD = 64
 
-@njit(cache=True)
-def grown(
-    refs: npt.NDArray[np.int64], times: Array
-) -> tuple[npt.NDArray[np.int64], Array]:
+
+class Results(NamedTuple):
+    """Results that the loop has produced and nobody has taken yet."""
+
+    refs: npt.NDArray[np.int64]  # refs[i, s]: the row of stream s in result i
+    times: Array
+    count: npt.NDArray[np.int64]  # one element
+    ahead: npt.NDArray[np.int64]  # scratch space of the loop
+
+
+def make_results(streams: int, time: np.dtype[np.generic], size: int = 1024) -> Results:
+    """Allocate room for so many results."""
+    return Results(
+        np.empty((size, streams), np.int64),
+        np.empty(size, time),
+        np.zeros(1, np.int64),
+        np.empty(_AHEAD, np.int64),
+    )
+
+
+def grown(results: Results) -> Results:
     """Give the same results with room for twice as many."""
-    size = times.size
-    more_refs = np.empty((2 * size, refs.shape[1]), refs.dtype)
-    more_times = np.empty(2 * size, times.dtype)
-    more_refs[:size] = refs
-    more_times[:size] = times
-    return more_refs, more_times
+    size = results.times.size
+    larger = make_results(results.refs.shape[1], results.times.dtype, 2 * size)
+    larger.refs[:size] = results.refs
+    larger.times[:size] = results.times
+    larger.count[:] = results.count
+    return larger

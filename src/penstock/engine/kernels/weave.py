@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from penstock.engine.kernels.jit import kernel
 
 
-@njit(cache=True)
+@kernel
 def weave(
     times: npt.NDArray[np.generic],
     starts: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
     out: npt.NDArray[np.int64],
     streams: npt.NDArray[np.int16],
 ) -> None:
     """Merge runs of one array; among equal times the earlier run comes first.
 
-    `times[starts[s]:starts[s + 1]]` is stream s. Gives, for each arrival in turn, its index in
-    `times` and its stream.
+    `times[starts[s]:starts[s + 1]]` is stream s. `at` is scratch space: a copy of
+    the starts. Gives, for each arrival in turn, its index in `times` and its stream.
     """
-    runs = starts.size - 1
-    at = starts[:-1].copy()
+    runs = at.size
     for i in range(out.size):
         first = -1
         for run in range(runs):

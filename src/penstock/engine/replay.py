@@ -1,0 +1,145 @@
+"""A join over tables, in process: the same engine, no Spark, no JVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from penstock.engine.operator import Operator
+from penstock.engine.plan import Plan, bind
+from penstock.engine.sharding import route
+from penstock.engine.store import ROW_OVERHEAD
+from penstock.errors import SchemaError, SpecificationError, must
+from penstock.metrics import Metrics, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from penstock.spec import Specification
+
+Tables: TypeAlias = "pa.Table | Sequence[pa.Table]"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came out of a join over tables.
+
+    Attributes
+    ----------
+    result
+        A struct column per stream, named after it, that holds the stream's whole row; ``time``,
+        the greatest of the joined times; ``weight``.
+    metrics
+        What became of the tuples, and what it cost.
+    """
+
+    result: pa.Table
+    metrics: Metrics
+
+
+def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -> Replay:
+    """Run a join over tables; see `Join.replay`."""
+    batches = {name: _batches(name, given) for name, given in tables.items()}
+    plan = bind(spec, {name: parts[0].schema for name, parts in batches.items()})
+    check_shards(plan, shards)
+    operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
+    results = [plan.result_schema.empty_table()]
+    copies = dict.fromkeys(spec.names, 0)
+    for batch in _in_step(batches):
+        heard = greatest_times(plan, batch)
+        routed = route(plan, batch, shards)
+        for name, table in batch.items():
+            copies[name] += sum(part[name].num_rows for part in routed) - table.num_rows
+        for operator, part in zip(operators, routed, strict=True):
+            results.extend(operator.pieces(part, heard))
+    metrics = total(operator.metrics() for operator in operators)
+    return Replay(pa.concat_tables(results), _with_copies(metrics, copies))
+
+
+def check_shards(plan: Plan, shards: object) -> None:
+    """Refuse a number of shards that is none, or over which the budget cannot be divided."""
+    if not isinstance(shards, int) or isinstance(shards, bool) or shards < 1:
+        raise SpecificationError(
+            must("shards", "a whole number of 1 or more", shards, "leave it out for one shard")
+        )
+    budget = plan.spec.budget
+    if budget is None:
+        return
+    least = shards * len(plan.sides)
+    if budget.rows is not None and budget.rows < least:
+        raise SpecificationError(
+            must(
+                f"rows of the budget over {shards} shards",
+                f"at least {least}: one for each stream and shard",
+                budget.rows,
+                "raise it, or use fewer shards",
+            )
+        )
+    if budget.memory_bytes is not None and budget.memory_bytes < least * ROW_OVERHEAD:
+        raise SpecificationError(
+            must(
+                f"memory of the budget over {shards} shards",
+                f"at least {least * ROW_OVERHEAD} bytes: one row for each stream and shard",
+                budget.memory,
+                "raise it, or use fewer shards",
+            )
+        )
+
+
+def greatest_times(plan: Plan, batch: Mapping[str, pa.Table]) -> list[int | float | None]:
+    """Give the greatest time of each stream in a batch, for all shards to hear of.
+
+    None where nothing came, and for a stream with `max_ahead`: whether to believe the greatest
+    time is then each shard's own decision.
+    """
+    heard: list[int | float | None] = []
+    for side in plan.sides:
+        table = batch.get(side.name)
+        time = None
+        if table is not None and side.max_ahead is None:
+            times, good = plan.time.read(table.column(side.time))
+            time = times[good].max().item() if good.any() else None
+        heard.append(time)
+    return heard
+
+
+def _batches(name: str, given: object) -> list[pa.Table]:
+    parts = list(given) if isinstance(given, (list, tuple)) else [given]
+    for part in parts:
+        if not isinstance(part, pa.Table):
+            raise SchemaError(
+                must(
+                    f'table of stream "{name}"',
+                    "a pyarrow.Table, or a list of them, one for each micro-batch",
+                    type(part).__name__,
+                    "see pyarrow.table and pyarrow.Table.from_pandas",
+                )
+            )
+        if part.schema != parts[0].schema:
+            raise SchemaError(
+                f'tables of stream "{name}" must have one schema; got\n{parts[0].schema}\nand\n'
+                f"{part.schema}\ncast one of them"
+            )
+    if not parts:
+        raise SchemaError(
+            f'table of stream "{name}" must be there to tell its columns; got an empty list; '
+            f"pass a table without rows"
+        )
+    return parts
+
+
+def _in_step(batches: Mapping[str, list[pa.Table]]) -> Iterator[dict[str, pa.Table]]:
+    """Give micro-batch after micro-batch; a stream whose list has ended has fallen silent."""
+    for parts in zip_longest(*batches.values()):
+        yield {n: part for n, part in zip(batches, parts, strict=True) if part is not None}
+
+
+def _with_copies(metrics: Metrics, copies: Mapping[str, int]) -> Metrics:
+    streams = {
+        name: replace(stream, arrived=stream.arrived - copies[name], copies=copies[name])
+        for name, stream in metrics.streams.items()
+    }
+    return replace(metrics, streams=streams)

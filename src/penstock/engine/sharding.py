@@ -1,0 +1,111 @@
+"""Which shard a row goes to, so that every result is found, and found once.
+
+===========================  =================================================================
+predicate                    shards
+===========================  =================================================================
+`Equal`, `Compare("=")`      by a hash of the key: no row is copied
+`Within`, `Band`             by cells of the value: rows of the first stream go to the cell of
+                             their value, the others to each cell that holds a value they reach
+`Compare`                    the stream with the longest window is split, the others are copied
+===========================  =================================================================
+
+Each result has exactly one member of the stream that is not copied, so one shard finds it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.engine.identity import content_hashes
+from penstock.engine.intake import read_keys
+from penstock.engine.kernels import layout
+from penstock.engine.kernels.words import stir_each
+from penstock.engine.keys import KeyCoder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.plan import Plan
+
+Shards = npt.NDArray[np.int64]
+
+# Cells are so many times as wide as what a row reaches: about 1 row in 16 is copied.
+_REACHES_PER_CELL = 32
+# Cell numbers of floats stay where a float64 is exact to far less than a cell.
+_LAST_CELL = 2.0**48
+
+
+def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
+    """Divide a batch: give, for each shard, the rows of each stream that it needs."""
+    if shards == 1:
+        return [dict(tables)]
+    routed: list[dict[str, pa.Table]] = [{} for _ in range(shards)]
+    for s, side in enumerate(plan.sides):
+        table = tables.get(side.name)
+        if table is None:
+            continue
+        first, last = _shards(plan, s, table, shards)
+        for shard in range(shards):
+            mine = (first == shard) | (last == shard) | (first < 0)
+            routed[shard][side.name] = table.filter(pa.array(mine))
+    return routed
+
+
+def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Shards, Shards]:
+    """Give the one or two shards of each row; below 0 for all of them."""
+    if plan.rule.kind == layout.EQUAL:
+        one = _by_hash(_key_hashes(plan, s, table), shards)
+        return one, one
+    if plan.rule.kind == layout.COMPARE:
+        windows = [side.window for side in plan.sides]
+        if s != windows.index(max(windows)):
+            everywhere = np.full(table.num_rows, -1, np.int64)
+            return everywhere, everywhere
+        one = _by_hash(content_hashes(table), shards)
+        return one, one
+    low, high = _cells(plan, s, table)
+    return _by_hash(low, shards), _by_hash(high, shards)
+
+
+def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Shards:
+    side = plan.sides[s]
+    if plan.keys:
+        return KeyCoder(plan.keys).hashes([table.column(name) for name in side.columns])
+    words, _, good = read_keys(plan, side, table, KeyCoder(()))
+    return np.where(good, words, 0)
+
+
+def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Shards, Shards]:
+    """Give the cells of the least and greatest value that the first stream's member can have.
+
+    A cell is wider than what lies between them, so there is none in between.
+    """
+    values, good = plan.values.read(table.column(plan.sides[s].columns[0]))
+    values = np.where(good, values, 0).astype(np.float64)
+    values[~np.isfinite(values)] = 0.0
+    low, high = float(plan.rule.low), float(plan.rule.high)
+    steps = plan.chain[s]
+    if plan.rule.kind == layout.WITHIN:
+        reach = 2 * high
+        least, most = (values - high, values + high) if steps else (values, values)
+    else:
+        reach = (len(plan.sides) - 1) * (high - low)
+        least, most = values - steps * high, values - steps * low
+    # A few units in the last place: the kernels decide, this must only not be too narrow.
+    margin = 2.0**-48 * (np.abs(values) + steps * (abs(low) + abs(high))) if steps else 0.0
+    width = _REACHES_PER_CELL * max(reach, float(plan.rule.width))
+    first, last = (
+        np.clip(np.floor(bound / width), -_LAST_CELL, _LAST_CELL).astype(np.int64)
+        for bound in (least - margin, most + margin)
+    )
+    return first, last
+
+
+def _by_hash(words: Shards, shards: int) -> Shards:
+    hashes = np.zeros(words.size, np.int64)
+    stir_each(hashes, words)
+    return (hashes.view(np.uint64) % np.uint64(shards)).astype(np.int64)

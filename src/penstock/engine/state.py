@@ -1,0 +1,270 @@
+"""The state of an operator as a few named chunks of bytes, and an operator from them.
+
+========================  =====================================================================
+chunk                     holds
+========================  =====================================================================
+``head``                  clocks, counters, and which of the others there are; always rewritten
+``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
+``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
+========================  =====================================================================
+
+Each begins with a byte for the version of the format and a checksum. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.engine.intake import Watch, read_keys
+from penstock.engine.kernels.layout import REF_BITS, arrival_type
+from penstock.engine.kernels.loop import refill
+from penstock.engine.operator import Operator, as_struct
+from penstock.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.plan import Plan
+    from penstock.spec import Specification
+
+FORMAT = 1
+
+_CHECKSUM_BYTES = 4
+_STREAM_FIELDS = (
+    "clock horizon held_most inserted dropped evicted expired"
+).split()
+_RULE_FIELDS = "held_most births compared produced".split()
+_PAIR_FIELDS = ("faced", "found")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What must be written, and what may be deleted, so that a copy of the state is up to date."""
+
+    written: Mapping[str, bytes]
+    removed: tuple[str, ...]
+
+
+def save(operator: Operator) -> Changes:
+    """Give the chunks of an operator's state that are new since they were last asked for.
+
+    To be called between two batches. The chunks written so far, less those removed, are always a
+    whole state for `restore`.
+    """
+    current: dict[str, int] = {}
+    written: dict[str, bytes] = {}
+    names = operator.plan.spec.names
+    for name, payload in zip(names, operator.payloads, strict=True):
+        for number, window in payload.sub_windows.items():
+            rows, live = f"rows/{name}/{window.serial}", f"live/{name}/{window.serial}"
+            current[rows] = 0
+            if rows not in operator.saved:
+                written[rows] = _seal(_write_window(window))
+            gone = window.rows.size - payload.count_live(number)
+            if gone:
+                current[live] = gone
+                if operator.saved.get(live) != gone:
+                    written[live] = _seal(np.packbits(payload.live(number)).tobytes())
+    written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
+    removed = tuple(name for name in operator.saved if name not in current)
+    operator.saved = current
+    return Changes(written, removed)
+
+
+def restore(plan: Plan, chunks: Mapping[str, bytes], *, shard: int = 0, shards: int = 1) -> Operator:
+    """Make an operator that goes on where the saved one stopped.
+
+    Raises
+    ------
+    StateError
+        If a chunk is missing, damaged or of another version, or was saved by another join.
+    """
+    head = json.loads(_open(chunks, "head"))
+    _check_same(head, plan, shard, shards)
+    operator = Operator(plan, shard=shard, shards=shards)
+    parts = [
+        _refill_stream(operator, s, head["sub_windows"][s], chunks)
+        for s in range(len(plan.sides))
+    ]
+    _refill_rows(operator, parts)
+    memory = operator.store.memory
+    for names, record, saved in (
+        (_STREAM_FIELDS, memory.streams, head["streams"]),
+        (_RULE_FIELDS, memory.rule, head["rule"]),
+        (_PAIR_FIELDS, memory.pairs, head["pairs"]),
+    ):
+        for name in names:
+            record[name] = saved[name]
+    operator.watches[:] = [Watch(**watch) for watch in head["watches"]]
+    memory.order[:] = head["order"]
+    operator.store.measured[:] = head["measured"]
+    operator.row_limit = head["row_limit"]
+    save(operator)  # what is in the chunks need not be written again
+    return operator
+
+
+def _head(operator: Operator) -> dict[str, Any]:
+    memory = operator.store.memory
+    return {
+        "join": _described(operator.plan.spec),
+        "schemas": [str(side.schema.remove_metadata()) for side in operator.plan.sides],
+        "shard": operator.shard,
+        "shards": operator.shards,
+        "streams": {name: memory.streams[name].tolist() for name in _STREAM_FIELDS},
+        "rule": {name: memory.rule[name].tolist() for name in _RULE_FIELDS},
+        "pairs": {name: memory.pairs[name].tolist() for name in _PAIR_FIELDS},
+        "watches": [asdict(watch) for watch in operator.watches],
+        "order": memory.order.tolist(),
+        "measured": operator.store.measured.tolist(),
+        "row_limit": operator.row_limit,
+        "sub_windows": [
+            [[w.serial, payload.count_live(n) < w.rows.size] for n, w in payload.sub_windows.items()]
+            for payload in operator.payloads
+        ],
+    }
+
+
+def _described(spec: Specification) -> dict[str, str]:
+    return {field.name: repr(getattr(spec, field.name)) for field in fields(spec)}
+
+
+def _check_same(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> None:
+    """Refuse the state of another join, and say what is different."""
+    now = _described(plan.spec)
+    for name, before in head["join"].items():
+        if before != now.get(name):
+            raise StateError(
+                f"{name} must be what the saved state was made with: {before}; got "
+                f"{now.get(name)}; give it back, or start without the saved state"
+            )
+    for side, before in zip(plan.sides, head["schemas"], strict=True):
+        if before != str(side.schema.remove_metadata()):
+            raise StateError(
+                f'columns of stream "{side.name}" must be what the saved state was made with:\n'
+                f"{before}\ngot:\n{side.schema.remove_metadata()}\n"
+                f"give them back, or start without the saved state"
+            )
+    if (head["shard"], head["shards"]) != (shard, shards):
+        raise StateError(
+            f"shards must be what the saved state was made with: shard {head['shard']} of "
+            f"{head['shards']}; got shard {shard} of {shards}; use {head['shards']} shards, or "
+            f"start without the saved state"
+        )
+
+
+def _seal(data: bytes) -> bytes:
+    return bytes([FORMAT]) + zlib.crc32(data).to_bytes(_CHECKSUM_BYTES, "little") + data
+
+
+def _open(chunks: Mapping[str, bytes], name: str) -> bytes:
+    chunk = chunks.get(name)
+    if chunk is None:
+        raise StateError(
+            f'chunk "{name}" of the saved state must be there; it is missing; restore the whole '
+            f"state, or start without it"
+        )
+    if not chunk or chunk[0] != FORMAT:
+        version = chunk[0] if chunk else "none"
+        raise StateError(
+            f'chunk "{name}" of the saved state must be of format {FORMAT}; got format {version}; '
+            f"run the version of Penstock that wrote it, or start without it"
+        )
+    start = 1 + _CHECKSUM_BYTES
+    data = bytes(chunk[start:])
+    if zlib.crc32(data) != int.from_bytes(chunk[1:start], "little"):
+        raise StateError(
+            f'chunk "{name}" of the saved state must be intact; its checksum is wrong; restore it '
+            f"from a copy, or start without the saved state"
+        )
+    return data
+
+
+def _write_window(window: Any) -> bytes:
+    struct = as_struct(window.table, pa.struct(list(window.table.schema)))
+    table = pa.table({"row": struct, "birth": window.births, "priority": window.priorities})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+@dataclass
+class _Part:
+    """The rows of one stream that come back into memory."""
+
+    arrivals: npt.NDArray[np.void]
+    births: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]  # of their sub-windows, and their places in them
+    places: npt.NDArray[np.int64]
+
+
+def _refill_stream(
+    operator: Operator, s: int, saved: list[list[int]], chunks: Mapping[str, bytes]
+) -> _Part:
+    plan, side, payload = operator.plan, operator.plan.sides[s], operator.payloads[s]
+    record = arrival_type(plan.time.dtype, plan.values.dtype)
+    parts = [_Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
+    for serial, has_gaps in saved:
+        with pa.ipc.open_stream(_open(chunks, f"rows/{side.name}/{serial}")) as reader:
+            saved_table = reader.read_all()
+        table = pa.Table.from_struct_array(saved_table["row"]).cast(side.schema)
+        live = np.ones(table.num_rows, np.bool_)
+        if has_gaps:
+            bits = np.frombuffer(_open(chunks, f"live/{side.name}/{serial}"), np.uint8)
+            live = np.unpackbits(bits, count=table.num_rows).astype(np.bool_)
+        window = payload.refill(serial, table, live)
+        window.births[:] = saved_table["birth"].to_numpy()
+        window.priorities[:] = saved_table["priority"].to_numpy()
+        places = np.flatnonzero(live)
+        arrivals = np.zeros(places.size, record)
+        words, values, _ = read_keys(plan, side, table, operator.coder)
+        times, _ = plan.time.read(table.column(side.time))
+        number = payload.number_of(serial)
+        arrivals["stream"] = s
+        arrivals["time"] = times[places]
+        arrivals["word"] = words[places]
+        arrivals["value"] = values[places]
+        arrivals["ref"] = (number << REF_BITS) | places
+        arrivals["priority"] = window.priorities[places]
+        parts.append(
+            _Part(arrivals, window.births[places], np.full(places.size, number), places)
+        )
+    return _Part(
+        np.concatenate([part.arrivals for part in parts]),
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("births", "numbers", "places")
+        ),
+    )
+
+
+def _refill_rows(operator: Operator, parts: list[_Part]) -> None:
+    """Put all rows into memory: queues in time order, chains in the order of birth."""
+    orders = [np.lexsort((part.births, part.arrivals["time"])) for part in parts]
+    queued = operator.store.make_places(
+        [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
+    )
+    for part, order, places in zip(parts, orders, queued, strict=True):
+        part.arrivals["place"][order] = places
+    births = np.concatenate([part.births for part in parts])
+    by_birth = np.argsort(births, kind="stable")
+    operator.store.reserve(births.size, None)
+    arrivals = np.concatenate([part.arrivals for part in parts])[by_birth]
+    refill(operator.store.memory, arrivals, births[by_birth])
+    # An empty memory gives out its rows in order: the first born is row 0.
+    row = np.empty(births.size, np.int32)
+    row[by_birth] = np.arange(births.size)
+    start = 0
+    for payload, part in zip(operator.payloads, parts, strict=True):
+        own = row[start : start + part.births.size]
+        start += part.births.size
+        for number, window in payload.sub_windows.items():
+            here = part.numbers == number
+            window.rows[part.places[here]] = own[here]

@@ -1,0 +1,87 @@
+"""`Join`: one specification, three ways to run it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.engine.replay import Replay, replay
+from penstock.spec import Specification
+from penstock.strategies import strategy_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+
+class Join(Specification):
+    """A window join of two or more streams, within a budget or exact.
+
+    Frozen, and checked when it is made. Two tuples join if the predicate holds and the older one
+    is still in its own stream's window at the newer one's time.
+
+    Parameters
+    ----------
+    streams
+        The streams by name: their time columns and windows.
+    on
+        When tuples join: `Equal`, `Within`, `Band` or `Compare`.
+    goal
+        What to lose least of, if the budget does not suffice.
+    budget
+        What there is to spend; None, the default, for the exact join.
+    seed
+        Of all random draws.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import penstock as ps
+    >>> join = ps.Join(
+    ...     streams={
+    ...         "auctions": ps.Stream(time="opened", window=10),
+    ...         "bids": ps.Stream(time="at", window=0),
+    ...     },
+    ...     on=ps.Equal(auctions="id", bids="auction"),
+    ... )
+    >>> auctions = pa.table({"id": [1, 2], "opened": [0, 5]})
+    >>> bids = pa.table({"auction": [1, 2, 1], "at": [9, 9, 11]})
+    >>> replay = join.replay({"auctions": auctions, "bids": bids})
+    >>> replay.result.to_pylist()[0]
+    {'auctions': {'id': 1, 'opened': 0}, 'bids': {'auction': 1, 'at': 9}, 'time': 9, 'weight': 1.0}
+    >>> replay.metrics.emitted  # the third bid came after its auction's window
+    2
+    """
+
+    def __post_init__(self) -> None:
+        """Check what was said, also whether there is a strategy for it."""
+        super().__post_init__()
+        strategy_for(self.goal)
+
+    def replay(
+        self, tables: Mapping[str, pa.Table | Sequence[pa.Table]], shards: int = 1
+    ) -> Replay:
+        """Run the join over tables, in process.
+
+        Parameters
+        ----------
+        tables
+            One table for each stream: one micro-batch. Or a list of tables for each: as many
+            micro-batches, as Spark would deliver them; rows of a later one are late if they are
+            older than the stream's greatest time so far by more than its lateness.
+        shards
+            Parts into which the join is divided, and the budget with it, as on Spark.
+
+        Returns
+        -------
+        Replay
+            The result and the metrics.
+
+        Raises
+        ------
+        SchemaError
+            If the tables do not fit the join.
+        SpecificationError
+            If the budget cannot be divided over so many shards.
+        """
+        return replay(self, tables, shards)
