@@ -19,6 +19,7 @@ def njit(
     locals: dict[str, Any] = ...,
     nogil: bool = ...,
     parallel: bool = ...,
+    _nrt: bool = ...,
 ) -> Callable[[_F], _F]: ...
 
 prange = range

@@ -1,0 +1,1 @@
+"""The engine: windows, kernels and the operator; no Spark, no policy."""

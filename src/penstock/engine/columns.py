@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, DType, Mask
 
 
 def plain(type_: pa.DataType) -> pa.DataType:
@@ -46,9 +50,7 @@ def _combined(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
-def as_numpy(
-    column: pa.ChunkedArray | pa.Array, dtype: np.dtype[np.generic]
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+def as_numpy(column: pa.ChunkedArray | pa.Array, dtype: DType) -> tuple[Array, Mask]:
     """Give a column of numbers as an array of `dtype`, 0 where it is null, and where it is not.
 
     >>> as_numpy(pa.array([1, None, 3]), np.dtype("f8"))

@@ -6,22 +6,26 @@ its number among equals. Neither the order of delivery nor the cut into batches 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.columns import decoded
 from penstock.engine.kernels.words import fold, hash_each, stir_each
-
-Hashes = npt.NDArray[np.int64]
 
 # What stands for a null: any word will do, this is the golden ratio's.
 _NULL = np.int64(-7046029254386353131)
 # 2**-53: the 53 upper bits of a word as a fraction.
 _UNIT = 2.0**-53
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def content_hashes(table: pa.Table) -> Hashes:
+    from penstock.engine.arrays import Array, Floats, Integers
+
+
+def content_hashes(table: pa.Table) -> Integers:
     """Hash each row's whole content.
 
     >>> hashes = content_hashes(pa.table({"a": [1, 1, 2], "b": [["x"], ["x"], None]}))
@@ -34,9 +38,7 @@ def content_hashes(table: pa.Table) -> Hashes:
     return hashes
 
 
-def draws(
-    seed: int, stream: int, times: npt.NDArray[np.generic], identities: Hashes
-) -> npt.NDArray[np.float64]:
+def draws(seed: int, stream: int, times: Array, identities: Integers) -> Floats:
     """Draw a number in [0, 1) for each tuple; equal tuples must stand side by side.
 
     >>> times, identities = np.array([5, 5, 7]), np.array([11, 11, 11])
@@ -52,7 +54,7 @@ def draws(
     return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
-def _number_among_equals(times: npt.NDArray[np.generic], identities: Hashes) -> Hashes:
+def _number_among_equals(times: Array, identities: Integers) -> Integers:
     if not times.size:
         return np.zeros(0, np.int64)
     new = np.ones(times.size, np.bool_)
@@ -61,47 +63,49 @@ def _number_among_equals(times: npt.NDArray[np.generic], identities: Hashes) -> 
     return np.arange(times.size) - np.repeat(starts, np.diff([*starts, times.size]))
 
 
-def _bits(values: npt.NDArray[np.generic]) -> Hashes:
+def _bits(values: Array) -> Integers:
     return np.ascontiguousarray(values).view(np.int64)
 
 
-def _hashes(array: pa.Array) -> Hashes:
+def _hashes(array: pa.Array) -> Integers:
     """Hash each value of an array of any type."""
-    if isinstance(array, (pa.ExtensionArray, pa.DictionaryArray, pa.RunEndEncodedArray)):
-        array = decoded(array)
-    kind = array.type
-    if pa.types.is_null(kind):
-        return np.full(len(array), _NULL)
-    if pa.types.is_struct(kind):
-        hashes = np.zeros(len(array), np.int64)
-        for child in array.flatten():
-            stir_each(hashes, _hashes(child))
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        children = _hashes(array.values)
-        hashes = np.empty(len(array), np.int64)
-        offsets = array.offsets.to_numpy().astype(np.int64)
-        fold(children, offsets, hashes)
-    elif pa.types.is_fixed_size_list(kind):
-        children = _hashes(array.values)
-        hashes = np.empty(len(array), np.int64)
-        offsets = (array.offset + np.arange(len(array) + 1)) * kind.list_size
-        fold(children, offsets.astype(np.int64), hashes)
-    elif pa.types.is_primitive(kind) or pa.types.is_boolean(kind):
-        hashes = _primitive_words(array)
-    elif pa.types.is_decimal(kind):
-        hashes = _hashes(array.cast(pa.string()))
-    elif _is_bytes(kind):
-        binary = array.cast(pa.large_binary())
-        hashes = np.empty(len(array), np.int64)
-        _, offsets, data = binary.buffers()
-        if len(array):
-            bounds = np.frombuffer(offsets, np.int64)[binary.offset :][: len(array) + 1]
-            hash_each(np.frombuffer(data or b"", np.uint8), bounds, hashes)
+    array = decoded(array)
+    for is_kind, hash_values in _BY_KIND:
+        if is_kind(array.type):
+            hashes = hash_values(array)
+            break
     else:
-        # Unions and views of lists: rare, and their text says all that they hold.
-        hashes = _hashes(pa.array([repr(value.as_py()) for value in array], pa.string()))
+        # Unions, intervals, views of lists: rare, and their text says all that they hold.
+        hashes = _of_bytes(_as_text(array))
     if array.null_count:
         hashes[array.is_null().to_numpy(zero_copy_only=False)] = _NULL
+    return hashes
+
+
+def _of_structs(array: pa.StructArray) -> Integers:
+    hashes = np.zeros(len(array), np.int64)
+    for child in array.flatten():
+        stir_each(hashes, _hashes(child))
+    return hashes
+
+
+def _of_lists(array: pa.ListArray) -> Integers:
+    if pa.types.is_fixed_size_list(array.type):
+        offsets = (array.offset + np.arange(len(array) + 1)) * array.type.list_size
+    else:
+        offsets = array.offsets.to_numpy()
+    hashes = np.empty(len(array), np.int64)
+    fold(_hashes(array.values), offsets.astype(np.int64), hashes)
+    return hashes
+
+
+def _of_bytes(array: pa.Array) -> Integers:
+    binary = array.cast(pa.large_binary())
+    hashes = np.empty(len(array), np.int64)
+    if len(array):
+        _, offsets, data = binary.buffers()
+        bounds = np.frombuffer(offsets, np.int64)[binary.offset :][: len(array) + 1]
+        hash_each(np.frombuffer(data or b"", np.uint8), bounds, hashes)
     return hashes
 
 
@@ -119,7 +123,23 @@ def _is_bytes(kind: pa.DataType) -> bool:
     )
 
 
-def _primitive_words(array: pa.Array) -> Hashes:
+def _is_list(kind: pa.DataType) -> bool:
+    return any(
+        (
+            pa.types.is_list(kind),
+            pa.types.is_large_list(kind),
+            pa.types.is_fixed_size_list(kind),
+            pa.types.is_map(kind),
+        )
+    )
+
+
+def _is_word(kind: pa.DataType) -> bool:
+    # An interval of months, days and nanoseconds is primitive, but wider than a word.
+    return pa.types.is_primitive(kind) and kind.bit_width <= 64
+
+
+def _of_words(array: pa.Array) -> Integers:
     """Give each fixed-width value as a word: whole numbers as they are, floats as bits."""
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
@@ -127,13 +147,24 @@ def _primitive_words(array: pa.Array) -> Hashes:
         array = array.fill_null(_zero(array.type))
     if pa.types.is_floating(array.type):
         return array.cast(pa.float64()).to_numpy().view(np.int64).copy()
-    if array.type.bit_width == 64:  # timestamps and such: the same bits as whole numbers
-        return array.view(pa.int64()).to_numpy().copy()
-    width = {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(array.type.bit_width)
-    if width is None:
-        return _hashes(array.cast(pa.string()))
-    return array.view(width).to_numpy().astype(np.int64)
+    # Timestamps and such: the same bits as whole numbers.
+    width = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+    return array.view(width[array.type.bit_width]).to_numpy().astype(np.int64)
 
 
 def _zero(kind: pa.DataType) -> pa.Scalar:
     return pa.array([0]).cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)[0]
+
+
+_BY_KIND: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], Integers]], ...] = (
+    (pa.types.is_null, lambda array: np.full(len(array), _NULL)),
+    (pa.types.is_struct, _of_structs),
+    (_is_list, _of_lists),
+    (pa.types.is_decimal, lambda array: _of_bytes(array.cast(pa.string()))),
+    (_is_bytes, _of_bytes),
+    (_is_word, _of_words),
+)
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    return pa.array([repr(value.as_py()) for value in array], pa.string())

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.engine.identity import content_hashes
 from penstock.engine.kernels import layout
@@ -20,11 +19,9 @@ from penstock.engine.sizes import row_sizes
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.engine.arrays import Array, Indices, Integers, Mask
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan, Side
-
-Times = npt.NDArray[np.generic]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass
@@ -45,13 +42,13 @@ class Watch:
 class Columns:
     """The rows of one stream that take part, in time order."""
 
-    index: npt.NDArray[np.int64]  # of the row in its table
-    times: Times
-    words: npt.NDArray[np.int64]
-    values: npt.NDArray[np.generic]
+    index: Integers  # of the row in its table
+    times: Array
+    words: Integers
+    values: Array
     blank: Mask
-    identities: npt.NDArray[np.int64] | None  # hashes of the rows' contents, where needed
-    sizes: npt.NDArray[np.int64] | None  # bytes of each row, where needed
+    identities: Integers  # hashes of the rows' contents; empty where not wanted
+    sizes: Integers  # bytes of each row; empty where not wanted
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def read_side(
     side: Side,
     table: pa.Table,
     coder: KeyCoder,
-    clock: int | float,
+    clock: float,
     watch: Watch,
     wanted: Wanted,
 ) -> Columns:
@@ -98,21 +95,21 @@ def read_side(
     if side.max_ahead is not None:
         within = _not_far_ahead(kept, clock, side.max_ahead, watch)
         index, kept = index[:within], kept[:within]
-    identities = None
+    identities = np.zeros(0, np.int64)
     ties = wanted.order and bool(np.any(kept[1:] == kept[:-1]))
     if ties or wanted.identities:
         identities = content_hashes(table)[index]
-    if ties and identities is not None:
+    if ties:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
     words, values, has_key = read_keys(plan, side, table, coder)
     blank = ~has_key[index]
     watch.null_keys += int(np.count_nonzero(blank))
-    sizes = row_sizes(table)[index] if wanted.sizes else None
+    sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
     return Columns(index, kept, words[index], values[index], blank, identities, sizes)
 
 
-def _not_far_ahead(times: Times, clock: int | float, most: int | float, watch: Watch) -> int:
+def _not_far_ahead(times: Array, clock: float, most: float, watch: Watch) -> int:
     """Say how many of the rows, in time order, are not too far ahead of the stream.
 
     A row is too far ahead if it is more than `most` after the one before it. Rows beyond such a
@@ -142,7 +139,7 @@ def _not_far_ahead(times: Times, clock: int | float, most: int | float, watch: W
 
 def read_keys(
     plan: Plan, side: Side, table: pa.Table, coder: KeyCoder
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.generic], Mask]:
+) -> tuple[Integers, Array, Mask]:
     """Give each row's word and value, and whether it has a key that can match."""
     if plan.keys:
         words, good = coder.words([table.column(name) for name in side.columns])
@@ -156,9 +153,7 @@ def read_keys(
     return np.zeros(values.size, np.int64), np.where(good, values, 0), good
 
 
-def merge(
-    plan: Plan, sides: list[Columns], places: list[npt.NDArray[np.int32]]
-) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+def merge(plan: Plan, sides: list[Columns], places: list[Indices]) -> tuple[Array, Integers]:
     """Put all streams' rows into one sequence of arrivals, in time order.
 
     Gives also, for each arrival, its place among the rows of all streams one after another.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.columns import as_numpy, decoded, plain
@@ -27,8 +26,7 @@ from penstock.errors import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Words = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+    from penstock.engine.arrays import Bytes, Integers, Mask
 
 
 @dataclass(frozen=True)
@@ -96,13 +94,18 @@ _FAMILIES = (
     ("boolean", pa.types.is_boolean),
     ("float", pa.types.is_floating),
     ("decimal", pa.types.is_decimal),
-    ("text", lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or t == pa.string_view()),
+    (
+        "text",
+        lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or t == pa.string_view(),
+    ),
     (
         "bytes",
-        lambda t: pa.types.is_binary(t)
-        or pa.types.is_large_binary(t)
-        or pa.types.is_fixed_size_binary(t)
-        or t == pa.binary_view(),
+        lambda t: (
+            pa.types.is_binary(t)
+            or pa.types.is_large_binary(t)
+            or pa.types.is_fixed_size_binary(t)
+            or t == pa.binary_view()
+        ),
     ),
     ("date", pa.types.is_date32),
     ("date in milliseconds", pa.types.is_date64),
@@ -117,25 +120,24 @@ class KeyCoder:
 
     def __init__(self, columns: tuple[KeyColumn, ...]) -> None:
         self._columns = columns
-        self._interned = None if self._direct else _empty(1024, 16 * 1024)
+        self._interned: Interned | None = None  # made when it is first needed
         self._review_at = 4096  # keys remembered
 
     @property
     def _direct(self) -> bool:
         return len(self._columns) == 1 and self._columns[0].is_word
 
-    def words(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Words, Mask]:
+    def words(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Integers, Mask]:
         """Give each row's word, and whether it has a key: no null, no NaN."""
         if self._direct:
             return _word_column(columns[0])
         data, offsets, good = self._as_bytes(columns)
         words = np.empty(good.size, np.int64)
-        self._reserve(good.size, int(offsets[-1] - offsets[0]) if offsets.size else 0)
-        assert self._interned is not None
-        intern(self._interned, data, offsets, good, words)
+        interned = self._reserve(good.size, int(offsets[-1] - offsets[0]))
+        intern(interned, data, offsets, good, words)
         return words, good
 
-    def hashes(self, columns: Sequence[pa.ChunkedArray]) -> Words:
+    def hashes(self, columns: Sequence[pa.ChunkedArray]) -> Integers:
         """Give a hash of each row's key: the same for the same key in any stream and process."""
         if self._direct:
             words, good = _word_column(columns[0])
@@ -145,7 +147,7 @@ class KeyCoder:
         hash_each(data, offsets, hashes)
         return np.where(good, hashes, 0)
 
-    def forget(self, live_words: Callable[[], Words]) -> None:
+    def forget(self, live_words: Callable[[], Integers]) -> None:
         """Forget the keys that are no longer in memory, if that is worth the trouble."""
         if self._interned is None or self._interned.counts[0] < self._review_at:
             return
@@ -158,20 +160,20 @@ class KeyCoder:
         copy_entries(self._interned, smaller, keep)
         self._interned = smaller
 
-    def _reserve(self, entries: int, size: int) -> None:
-        old = self._interned
-        assert old is not None
+    def _reserve(self, entries: int, size: int) -> Interned:
+        """Give the table of interned keys with room for so many more of so many bytes."""
+        old = _empty(1024, 16 * 1024) if self._interned is None else self._interned
         entries += int(old.counts[0])
         size += int(old.counts[1])
         if entries <= old.numbers.size and size <= old.heap.size:
-            return
+            self._interned = old
+            return old
         larger = _empty(max(2 * old.numbers.size, entries), max(2 * old.heap.size, size))
         copy_entries(old, larger, np.ones(old.numbers.size, np.bool_))
         self._interned = larger
+        return larger
 
-    def _as_bytes(
-        self, columns: Sequence[pa.ChunkedArray]
-    ) -> tuple[npt.NDArray[np.uint8], Words, Mask]:
+    def _as_bytes(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Bytes, Integers, Mask]:
         """Write each key as bytes: 8 for a word, a length and the bytes for anything else."""
         parts = [
             _word_column(column) if how.is_word else _byte_column(column, how)
@@ -203,13 +205,16 @@ def _empty(entries: int, size: int) -> Interned:
     table = 1 << max(4, (2 * entries - 1).bit_length())
     return Interned(
         np.zeros(table, np.int64),
-        *(np.zeros(entries, np.int64) for _ in range(4)),
+        np.zeros(entries, np.int64),
+        np.zeros(entries, np.int64),
+        np.zeros(entries, np.int64),
+        np.zeros(entries, np.int64),
         np.zeros(size, np.uint8),
         np.zeros(3, np.int64),
     )
 
 
-def _word_column(column: pa.ChunkedArray) -> tuple[Words, Mask]:
+def _word_column(column: pa.ChunkedArray) -> tuple[Integers, Mask]:
     kind = plain(column.type)
     if pa.types.is_floating(kind):
         values, good = as_numpy(column, np.dtype(np.float64))
@@ -223,12 +228,10 @@ def _word_column(column: pa.ChunkedArray) -> tuple[Words, Mask]:
         array = array.cast(pa.int32())
     elif pa.types.is_temporal(kind):
         array = array.cast(pa.int64())
-    return as_numpy(array, np.dtype(np.int64))  # type: ignore[return-value]  # as asked for
+    return as_numpy(array, np.dtype(np.int64))
 
 
-def _byte_column(
-    column: pa.ChunkedArray, how: KeyColumn
-) -> tuple[npt.NDArray[np.uint8], Words, Mask]:
+def _byte_column(column: pa.ChunkedArray, how: KeyColumn) -> tuple[Bytes, Integers, Mask]:
     array = decoded(column)
     good = array.is_valid().to_numpy(zero_copy_only=False)
     if how.family == "decimal":

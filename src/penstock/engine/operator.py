@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.identity import draws
@@ -14,7 +14,7 @@ from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import advance, join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
-from penstock.engine.kernels.results import Results, grown, make_results
+from penstock.engine.kernels.results import ENOUGH, Results, grown, make_results
 from penstock.engine.keys import KeyCoder
 from penstock.engine.payload import Payload
 from penstock.engine.store import ROW_OVERHEAD, Store
@@ -25,14 +25,12 @@ from penstock.strategies import Arriving, Evict, strategy_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
 
 # Arrivals per call of the compiled loop: memory is reserved for so many, and the order of probing
 # is reviewed as often, at the same arrivals whatever batches they come in.
 _SLICE = 8192
-# Results that are turned into Arrow at a time: enough to make the cost per result small, few
-# enough to bound the memory that a join with very many results takes.
-_ENOUGH = 1 << 19
 # Counts of selectivity are halved beyond this, so that the order of probing follows change.
 _MANY = 1 << 34
 
@@ -76,9 +74,10 @@ class Operator:
         self.saved: dict[str, int] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
-        by_priority = evict == layout.EVICT_LOWEST
         self._wanted = Wanted(
-            order=budget is not None, identities=by_priority, sizes=self._memory is not None
+            order=self._strategy is not None,
+            identities=self._strategy is not None and self._strategy.draws,
+            sizes=self._memory is not None,
         )
 
     def process(
@@ -131,29 +130,23 @@ class Operator:
             watch.arrived += table.num_rows
             watch.payload_bytes += table.nbytes
         clock = self.store.memory.streams["clock"][s].item()
-        return read_side(
-            self.plan, side, payload.batch, self.coder, clock, watch, self._wanted
-        )
+        return read_side(self.plan, side, payload.batch, self.coder, clock, watch, self._wanted)
 
-    def _rank(
-        self, sides: list[Columns], arrivals: npt.NDArray[np.void], order: npt.NDArray[np.int64]
-    ) -> None:
+    def _rank(self, sides: list[Columns], arrivals: Array, order: Integers) -> None:
         """Have the strategy give each arrival its priority."""
-        if not self._wanted.identities or self._strategy is None:
+        if self._strategy is None:
             return
         seed = self.plan.spec.seed
-        priorities = []
+        priorities: list[Floats] = []
         for s, side in enumerate(sides):
-            assert side.identities is not None
-            arriving = Arriving(
-                s, side.times, lambda s=s, side=side: draws(seed, s, side.times, side.identities)
-            )
-            priorities.append(self._strategy.priorities(arriving))
+            arriving = Arriving(s, side.times, partial(draws, seed, s, side.times, side.identities))
+            given = self._strategy.priorities(arriving)
+            if given is None:
+                return
+            priorities.append(given)
         arrivals["priority"] = np.concatenate(priorities)[order]
 
-    def _limit(
-        self, sides: list[Columns], arrivals: npt.NDArray[np.void], order: npt.NDArray[np.int64]
-    ) -> None:
+    def _limit(self, sides: list[Columns], arrivals: Array, order: Integers) -> None:
         """Say how many rows may be held once each arrival has been dealt with."""
         if self._rows is not None:
             arrivals["limit"] = self._rows
@@ -168,7 +161,7 @@ class Operator:
         self.store.measured[:] = rows[-1], total[-1]
         self.row_limit = int(arrivals["limit"][-1])
 
-    def _join(self, arrivals: npt.NDArray[np.void]) -> Iterator[pa.Table]:
+    def _join(self, arrivals: Array) -> Iterator[pa.Table]:
         results = make_results(len(self.plan.sides), self.plan.time.dtype)
         most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
         at = 0
@@ -186,14 +179,13 @@ class Operator:
                 at,
                 stop,
                 results,
-                _ENOUGH,
             )
-            if results.count[0] >= _ENOUGH:
+            if results.produced[0] >= ENOUGH:
                 yield self._results(results)
             elif reached < stop:
                 results = grown(results)
             at = reached
-        if results.count[0]:
+        if results.produced[0]:
             yield self._results(results)
 
     def _review_order(self) -> None:
@@ -210,8 +202,8 @@ class Operator:
 
     def _results(self, results: Results) -> pa.Table:
         """Turn references into rows, and empty the results."""
-        count = int(results.count[0])
-        results.count[0] = 0
+        count = int(results.produced[0])
+        results.produced[0] = 0
         refs, times = results.refs[:count], results.times[:count].copy()
         schema = self.plan.result_schema
         columns = []

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.kernels.layout import REF_BITS, REF_MASK
 
 if TYPE_CHECKING:
+    from penstock.engine.arrays import Floats, Indices, Integers, Mask
     from penstock.engine.store import Store
 
 # Rows of a sub-window at most: a few megabytes, a size that state stores like.
@@ -29,9 +29,9 @@ class SubWindow:
 
     serial: int  # never used twice
     table: pa.Table
-    rows: npt.NDArray[np.int32]  # where each is, or was, in the kernels' memory
-    births: npt.NDArray[np.int64]
-    priorities: npt.NDArray[np.float64]
+    rows: Indices  # where each is, or was, in the kernels' memory
+    births: Integers
+    priorities: Floats
 
 
 class Payload:
@@ -44,7 +44,7 @@ class Payload:
         self.batch = schema.empty_table()
         self.sub_windows: dict[int, SubWindow] = {}  # by number, the oldest first
 
-    def live(self, number: int) -> npt.NDArray[np.bool_]:
+    def live(self, number: int) -> Mask:
         """Say which rows of a sub-window are still in memory."""
         window = self.sub_windows[number]
         here = (number << REF_BITS) | np.arange(window.rows.size)
@@ -57,7 +57,7 @@ class Payload:
         dead = int(self._store.memory.dead[self._stream, number])
         return self.sub_windows[number].rows.size - dead
 
-    def gather(self, refs: npt.NDArray[np.int64]) -> pa.Table:
+    def gather(self, refs: Integers) -> pa.Table:
         """Give the payload of the rows that are referred to, in that order."""
         numbers = refs >> REF_BITS
         if not self.sub_windows or not numbers.any():
@@ -73,7 +73,7 @@ class Payload:
         everything = pa.concat_tables(tables)
         return everything.take(pa.array(starts[numbers] + (refs & REF_MASK)))
 
-    def settle(self, rows: npt.NDArray[np.int32]) -> None:
+    def settle(self, rows: Indices) -> None:
         """Keep what is left of the batch, the given rows in time order, and let go of the rest."""
         index = self._store.memory.rows["ref"][rows] & REF_MASK
         for start in range(0, rows.size, MOST_ROWS):
@@ -82,7 +82,7 @@ class Payload:
         self.batch = self.batch.slice(0, 0)
         self._tidy()
 
-    def refill(self, serial: int, table: pa.Table, live: npt.NDArray[np.bool_]) -> SubWindow:
+    def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:
         """Put back a saved sub-window; its rows are not known yet, nor their births."""
         number = self._free_number()
         window = SubWindow(
@@ -101,7 +101,7 @@ class Payload:
         """Give the number of the sub-window with a serial."""
         return next(n for n, window in self.sub_windows.items() if window.serial == serial)
 
-    def _add(self, table: pa.Table, rows: npt.NDArray[np.int32]) -> None:
+    def _add(self, table: pa.Table, rows: Indices) -> None:
         number = self._free_number()
         memory = self._store.memory
         memory.dead[self._stream, number] = 0
@@ -182,7 +182,7 @@ def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
     return groups
 
 
-def _take(table: pa.Table, index: npt.NDArray[np.int64]) -> pa.Table:
+def _take(table: pa.Table, index: Integers) -> pa.Table:
     """Take rows; as a view if they are one run that is most of the table."""
     whole = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
     if whole and 2 * index.size >= table.num_rows:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.durations import to_units
-from penstock.engine.keys import KeyColumn, key_columns
+from penstock.durations import DurationLike, to_units
 from penstock.engine.kernels import layout
+from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
 from penstock.engine.values import ValueScale, bucket_width, common_values
 from penstock.errors import SchemaError, must
@@ -164,7 +164,7 @@ def _side(
     kind = "a number" if time.unit is None else "a timestamp"
     why = f'its time column "{stream.time}" is {kind}'
 
-    def units(value: object, what: str) -> int | float:
+    def units(value: DurationLike, what: str) -> int | float:
         number = to_units(value, time.units_per_second, f'{what} of stream "{name}"', why)
         # A window of 2.5 over whole numbers reaches as far as one of 2.
         return float(number) if time.dtype.kind == "f" else int(number // 1)

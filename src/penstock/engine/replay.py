@@ -107,7 +107,7 @@ def greatest_times(plan: Plan, batch: Mapping[str, pa.Table]) -> list[int | floa
 
 
 def _batches(name: str, given: object) -> list[pa.Table]:
-    parts = list(given) if isinstance(given, (list, tuple)) else [given]
+    parts: list[pa.Table] = list(given) if isinstance(given, (list, tuple)) else [given]
     for part in parts:
         if not isinstance(part, pa.Table):
             raise SchemaError(

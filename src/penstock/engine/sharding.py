@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.identity import content_hashes
@@ -29,9 +28,9 @@ from penstock.engine.keys import KeyCoder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.engine.arrays import Integers
     from penstock.engine.plan import Plan
 
-Shards = npt.NDArray[np.int64]
 
 # Cells are so many times as wide as what a row reaches: about 1 row in 16 is copied.
 _REACHES_PER_CELL = 32
@@ -55,7 +54,7 @@ def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[
     return routed
 
 
-def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Shards, Shards]:
+def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers, Integers]:
     """Give the one or two shards of each row; below 0 for all of them."""
     if plan.rule.kind == layout.EQUAL:
         one = _by_hash(_key_hashes(plan, s, table), shards)
@@ -71,7 +70,7 @@ def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Shards, S
     return _by_hash(low, shards), _by_hash(high, shards)
 
 
-def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Shards:
+def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Integers:
     side = plan.sides[s]
     if plan.keys:
         return KeyCoder(plan.keys).hashes([table.column(name) for name in side.columns])
@@ -79,7 +78,7 @@ def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Shards:
     return np.where(good, words, 0)
 
 
-def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Shards, Shards]:
+def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Integers, Integers]:
     """Give the cells of the least and greatest value that the first stream's member can have.
 
     A cell is wider than what lies between them, so there is none in between.
@@ -105,7 +104,7 @@ def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Shards, Shards]:
     return first, last
 
 
-def _by_hash(words: Shards, shards: int) -> Shards:
+def _by_hash(words: Integers, shards: int) -> Integers:
     hashes = np.zeros(words.size, np.int64)
     stir_each(hashes, words)
     return (hashes.view(np.uint64) % np.uint64(shards)).astype(np.int64)

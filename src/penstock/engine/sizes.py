@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.columns import decoded
 
-Sizes = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, Integers
 
 
-def row_sizes(table: pa.Table) -> Sizes:
+def row_sizes(table: pa.Table) -> Integers:
     """Give the bytes of each row: its values and offsets, and a bit's byte for being null.
 
     >>> row_sizes(pa.table({"a": [1, 2], "b": ["x", "four"]})).tolist()
@@ -24,34 +26,34 @@ def row_sizes(table: pa.Table) -> Sizes:
     return sizes
 
 
-def _sizes(array: pa.Array) -> Sizes:
-    if isinstance(array, (pa.ExtensionArray, pa.DictionaryArray, pa.RunEndEncodedArray)):
-        array = decoded(array)
-    kind = array.type
-    types = pa.types
+def _sizes(array: pa.Array) -> Integers:
+    array = decoded(array)
+    kind, types = array.type, pa.types
     if types.is_struct(kind):
         return sum((_sizes(child) for child in array.flatten()), np.ones(len(array), np.int64))
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
-        ends = np.zeros(len(array.values) + 1, np.int64)
-        np.cumsum(_sizes(array.values), out=ends[1:])
-        offsets = array.offsets.to_numpy()
-        return 5 + ends[offsets[1:]] - ends[offsets[:-1]]
     if types.is_fixed_size_list(kind):
-        each = _sizes(array.values)[array.offset * kind.list_size :][: len(array) * kind.list_size]
-        return 1 + each.reshape(len(array), kind.list_size).sum(axis=1)
-    try:
-        return np.full(len(array), 1 + (kind.bit_width + 7) // 8, np.int64)
-    except ValueError:  # no fixed width
-        pass
+        bounds = (array.offset + np.arange(len(array) + 1)) * kind.list_size
+        return 1 + _between(array.values, bounds)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+        return 5 + _between(array.values, array.offsets.to_numpy())
     if types.is_null(kind):
         return np.ones(len(array), np.int64)
     try:
+        return np.full(len(array), 1 + (kind.bit_width + 7) // 8, np.int64)
+    except ValueError:  # no fixed width
+        return 5 + _lengths(array)
+
+
+def _between(values: pa.Array, bounds: Array) -> Integers:
+    """Give the bytes of each run of values."""
+    ends = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(_sizes(values), out=ends[1:])
+    return ends[bounds[1:]] - ends[bounds[:-1]]
+
+
+def _lengths(array: pa.Array) -> Integers:
+    try:
         lengths = pc.binary_length(array)
-    except pa.ArrowNotImplementedError:  # unions and views of lists: the share of the whole
-        return np.full(len(array), 1 + array.nbytes // max(1, len(array)), np.int64)
-    return 5 + as_integers(lengths)
-
-
-def as_integers(lengths: pa.Array) -> Sizes:
-    """Give a column of lengths as numbers, 0 for null."""
+    except pa.ArrowNotImplementedError:  # unions, views of lists: each its share of the whole
+        return np.full(len(array), array.nbytes // max(1, len(array)), np.int64)
     return lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.intake import Watch, read_keys
@@ -31,16 +30,16 @@ from penstock.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.engine.arrays import Array, Integers
+    from penstock.engine.payload import SubWindow
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
 FORMAT = 1
 
 _CHECKSUM_BYTES = 4
-_STREAM_FIELDS = (
-    "clock horizon held_most inserted dropped evicted expired"
-).split()
-_RULE_FIELDS = "held_most births compared produced".split()
+_STREAM_FIELDS = ["clock", "horizon", "held_most", "inserted", "dropped", "evicted", "expired"]
+_RULE_FIELDS = ["held_most", "births", "compared", "produced"]
 _PAIR_FIELDS = ("faced", "found")
 
 
@@ -78,7 +77,9 @@ def save(operator: Operator) -> Changes:
     return Changes(written, removed)
 
 
-def restore(plan: Plan, chunks: Mapping[str, bytes], *, shard: int = 0, shards: int = 1) -> Operator:
+def restore(
+    plan: Plan, chunks: Mapping[str, bytes], *, shard: int = 0, shards: int = 1
+) -> Operator:
     """Make an operator that goes on where the saved one stopped.
 
     Raises
@@ -90,8 +91,7 @@ def restore(plan: Plan, chunks: Mapping[str, bytes], *, shard: int = 0, shards: 
     _check_same(head, plan, shard, shards)
     operator = Operator(plan, shard=shard, shards=shards)
     parts = [
-        _refill_stream(operator, s, head["sub_windows"][s], chunks)
-        for s in range(len(plan.sides))
+        _refill_stream(operator, s, head["sub_windows"][s], chunks) for s in range(len(plan.sides))
     ]
     _refill_rows(operator, parts)
     memory = operator.store.memory
@@ -125,7 +125,10 @@ def _head(operator: Operator) -> dict[str, Any]:
         "measured": operator.store.measured.tolist(),
         "row_limit": operator.row_limit,
         "sub_windows": [
-            [[w.serial, payload.count_live(n) < w.rows.size] for n, w in payload.sub_windows.items()]
+            [
+                [w.serial, payload.count_live(n) < w.rows.size]
+                for n, w in payload.sub_windows.items()
+            ]
             for payload in operator.payloads
         ],
     }
@@ -186,7 +189,7 @@ def _open(chunks: Mapping[str, bytes], name: str) -> bytes:
     return data
 
 
-def _write_window(window: Any) -> bytes:
+def _write_window(window: SubWindow) -> bytes:
     struct = as_struct(window.table, pa.struct(list(window.table.schema)))
     table = pa.table({"row": struct, "birth": window.births, "priority": window.priorities})
     sink = pa.BufferOutputStream()
@@ -199,10 +202,10 @@ def _write_window(window: Any) -> bytes:
 class _Part:
     """The rows of one stream that come back into memory."""
 
-    arrivals: npt.NDArray[np.void]
-    births: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]  # of their sub-windows, and their places in them
-    places: npt.NDArray[np.int64]
+    arrivals: Array
+    births: Integers
+    numbers: Integers  # of their sub-windows, and their places in them
+    places: Integers
 
 
 def _refill_stream(
@@ -233,9 +236,7 @@ def _refill_stream(
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
         arrivals["priority"] = window.priorities[places]
-        parts.append(
-            _Part(arrivals, window.births[places], np.full(places.size, number), places)
-        )
+        parts.append(_Part(arrivals, window.births[places], np.full(places.size, number), places))
     return _Part(
         np.concatenate([part.arrivals for part in parts]),
         *(

@@ -1,11 +1,10 @@
-"""The memory of one shard, and its growth: never more than a constant factor above what it holds."""
+"""The memory of one shard, which grows with what it holds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.index import rebuild
@@ -14,6 +13,7 @@ from penstock.engine.kernels.queue import make_places, pack
 from penstock.engine.plan import rule_record
 
 if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, DType, Indices, Integers
     from penstock.engine.plan import Plan
 
 _CACHE_LINE = 64
@@ -59,7 +59,7 @@ class Store:
         """Rows held now."""
         return int(self.memory.rule["held"][0])
 
-    def live_words(self) -> npt.NDArray[np.int64]:
+    def live_words(self) -> Integers:
         """Words of the keys that have rows."""
         used = self.memory.slots[: int(self.memory.rule["fresh_slot"][0])]
         return used[used[:, layout.COUNT] > 0, layout.WORD]
@@ -106,7 +106,7 @@ class Store:
         larger[:, : dead.shape[1]] = dead
         self.memory = self.memory._replace(dead=larger)
 
-    def make_places(self, times: list[npt.NDArray[np.generic]]) -> list[npt.NDArray[np.int32]]:
+    def make_places(self, times: list[Array]) -> list[Indices]:
         """Give each stream's coming tuples (in time order) their places in its queue."""
         streams = self.memory.streams
         room = _queue_room(self.memory)
@@ -133,7 +133,7 @@ def _queue_room(memory: Memory) -> list[int]:
     return [bases[s + 1] - bases[s] - int(tails[s]) for s in range(tails.size)]
 
 
-def _aligned(size: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+def _aligned(size: int, dtype: DType) -> Array:
     """Allocate records so that each begins a cache line."""
     raw = np.zeros(size * dtype.itemsize + _CACHE_LINE, np.uint8)
     start = -raw.ctypes.data % _CACHE_LINE

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +15,8 @@ from penstock.errors import SchemaError, must
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, DType, Mask
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -41,11 +42,11 @@ class TimeScale:
         return None if self.unit is None else _PER_SECOND[self.unit]
 
     @property
-    def dtype(self) -> np.dtype[np.generic]:
+    def dtype(self) -> DType:
         """Type of a time inside the kernels."""
         return np.dtype(np.float64 if pa.types.is_floating(self.type) else np.int64)
 
-    def read(self, column: pa.ChunkedArray) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+    def read(self, column: pa.ChunkedArray) -> tuple[Array, Mask]:
         """Give a column's times in this scale, and which of them can be used.
 
         Unusable are nulls, NaN, infinities, and whatever is 2**61 units or more away from 0: far
@@ -64,7 +65,7 @@ class TimeScale:
             good &= (times < TIME_LIMIT) & (times > -TIME_LIMIT)
         return times, good
 
-    def to_arrow(self, times: npt.NDArray[np.generic]) -> pa.Array:
+    def to_arrow(self, times: Array) -> pa.Array:
         """Give times as the result's ``time`` column."""
         return pa.array(times).cast(self.type)
 

@@ -12,7 +12,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.columns import as_numpy, decoded, plain
@@ -21,6 +20,7 @@ from penstock.errors import SchemaError, must
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.engine.arrays import Array, DType, Mask
     from penstock.predicates import Number
 
 # Decimals of up to 18 digits fit a 64-bit integer.
@@ -35,11 +35,11 @@ class ValueScale:
     scale: int = 0
 
     @property
-    def dtype(self) -> np.dtype[np.generic]:
+    def dtype(self) -> DType:
         """Type of a value inside the kernels."""
         return np.dtype(np.float64 if self.floating else np.int64)
 
-    def read(self, column: pa.ChunkedArray) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+    def read(self, column: pa.ChunkedArray) -> tuple[Array, Mask]:
         """Give a column's values in this scale, and which can match: not null, not NaN."""
         kind = plain(column.type)
         if self.floating:
@@ -71,7 +71,10 @@ class ValueScale:
     def at_most(self, number: Number) -> int | float:
         """Give the greatest value of this scale that is not above a number.
 
-        >>> ValueScale(floating=False).at_most(2.5), ValueScale(floating=False, scale=2).at_most(2.5)
+        >>> (
+        ...     ValueScale(floating=False).at_most(2.5),
+        ...     ValueScale(floating=False, scale=2).at_most(2.5),
+        ... )
         (2, 250)
         """
         return self._round(number, ROUND_FLOOR)
@@ -123,7 +126,7 @@ def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
     return ValueScale(floating, 0 if floating else scale)
 
 
-def bucket_width(scale: ValueScale, low: int | float, high: int | float) -> int | float:
+def bucket_width(scale: ValueScale, low: float, high: float) -> int | float:
     """Choose the width of value buckets for a band: the band itself, or something small.
 
     A probe reads the buckets that its band touches, so narrower buckets never read more rows.

@@ -52,7 +52,7 @@ class Arriving:
         Their times, in the join's unit.
     draws
         A function that gives each a random number in [0, 1), drawn from the seed and the tuple's
-        own identity.
+        own identity; for strategies that say they draw.
     """
 
     stream: int
@@ -69,6 +69,7 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     serves: ClassVar[tuple[type[Goal], ...]]
+    draws: ClassVar[bool] = False  # whether it needs random numbers
 
     @abstractmethod
     def decide(self, streams: int) -> Settings:

@@ -34,6 +34,7 @@ class Random(Strategy):
 
     name: ClassVar[str] = "random"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    draws: ClassVar[bool] = True
 
     def decide(self, streams: int) -> Settings:
         """Evict the lowest draw; share the budget equally."""

@@ -6,7 +6,6 @@ the history of the heap, so a restored heap evicts the same rows as one that was
 
 from __future__ import annotations
 
-
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import NOTHING, Memory
 

@@ -17,7 +17,7 @@ _SECOND = np.int64(-4658895280553007687)
 
 
 @kernel
-def mix(word: int, sub: int) -> int:
+def mix(word: int | np.int64, sub: int | np.int64) -> np.int64:
     """Spread a key over 62 bits (non-negative)."""
     # Shifts and xors only of non-negative halves: the same with the JIT off.
     h = np.int64(word) ^ (np.int64(sub) << np.int64(21))
@@ -27,7 +27,7 @@ def mix(word: int, sub: int) -> int:
 
 
 @kernel
-def find(memory: Memory, word: int, sub: int) -> int:
+def find(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
     """Give the slot of a key, or NOTHING."""
     table = memory.table
     slots = memory.slots
@@ -47,7 +47,7 @@ def find(memory: Memory, word: int, sub: int) -> int:
 
 
 @kernel
-def _enter(memory: Memory, word: int, sub: int, slot: int) -> None:
+def _enter(memory: Memory, word: int | np.int64, sub: int | np.int64, slot: int) -> None:
     """Put a slot that is not there into the table."""
     table = memory.table
     hashed = mix(word, sub)
@@ -59,7 +59,7 @@ def _enter(memory: Memory, word: int, sub: int, slot: int) -> None:
 
 
 @kernel
-def find_or_create(memory: Memory, word: int, sub: int) -> int:
+def find_or_create(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
     """Give the slot of a key, a new one if it has none. There must be a free slot."""
     slot = find(memory, word, sub)
     if slot != NOTHING:

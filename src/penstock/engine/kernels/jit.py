@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
 from numba import njit
 
-# Without Numba's reference counting: the kernels allocate nothing and keep nothing, yet with it
-# every call of an inner step would count references to all the arrays that it is handed, atomically,
-# which made the loop three times slower. Division follows NumPy (no check for zero on every one:
-# the divisors are settings and never zero).
-kernel = njit(cache=True, error_model="numpy", _nrt=False)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function, once per machine: the code is kept on disk.
+
+    Without Numba's reference counting (``_nrt``): the kernels allocate nothing and keep nothing,
+    yet with it every call of an inner step would count references to each array that it is
+    handed, atomically, which made the loop three times slower (docs/benchmarks.md). Division
+    follows NumPy: no check for zero each time, as the divisors are settings and never zero.
+    """
+    return njit(cache=True, error_model="numpy", _nrt=False)(function)

@@ -7,10 +7,9 @@ in time order; the *heap* holds them by priority, where a strategy evicts by pri
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 # Times and windows stay below 2**61 in magnitude, so that time + window and clock - lateness -
 # window can never overflow; NEVER is the clock of a stream that has not been heard of.
@@ -49,11 +48,11 @@ HEAD: Final = 3
 REF_BITS: Final = 32
 REF_MASK: Final = (1 << REF_BITS) - 1
 
-Array = npt.NDArray[np.generic]
-TimeType = type[np.int64] | type[np.float64]
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, DType, Indices, Integers
 
 
-def row_type(time: np.dtype[np.generic], value: np.dtype[np.generic]) -> np.dtype[np.void]:
+def row_type(time: DType, value: DType) -> DType:
     """Give the record of a buffered tuple: 64 bytes, one cache line.
 
     >>> row_type(np.dtype("i8"), np.dtype("f8")).itemsize
@@ -76,7 +75,7 @@ def row_type(time: np.dtype[np.generic], value: np.dtype[np.generic]) -> np.dtyp
     )
 
 
-def arrival_type(time: np.dtype[np.generic], value: np.dtype[np.generic]) -> np.dtype[np.void]:
+def arrival_type(time: DType, value: DType) -> DType:
     """Give the record of an arriving tuple."""
     return np.dtype(
         [
@@ -93,7 +92,7 @@ def arrival_type(time: np.dtype[np.generic], value: np.dtype[np.generic]) -> np.
     )
 
 
-def stream_type(time: np.dtype[np.generic]) -> np.dtype[np.void]:
+def stream_type(time: DType) -> DType:
     """Give the record of a stream: its settings, its clock and its counters."""
     return np.dtype(
         [
@@ -117,7 +116,7 @@ def stream_type(time: np.dtype[np.generic]) -> np.dtype[np.void]:
     )
 
 
-def rule_type(value: np.dtype[np.generic]) -> np.dtype[np.void]:
+def rule_type(value: DType) -> DType:
     """Give the record of what holds for the whole join."""
     return np.dtype(
         [
@@ -153,14 +152,14 @@ PAIR: Final = np.dtype([("faced", np.int64), ("found", np.int64)])
 class Memory(NamedTuple):
     """Everything that the kernels work on."""
 
-    rows: npt.NDArray[np.void]
-    slots: npt.NDArray[np.int64]  # WORD, SUB, COUNT, then one HEAD per stream
-    table: npt.NDArray[np.int64]  # open addressing: 0, or a hash tag and slot + 1
-    queue: npt.NDArray[np.int32]
-    heaps: npt.NDArray[np.int32]  # one line per stream
-    streams: npt.NDArray[np.void]
-    rule: npt.NDArray[np.void]  # one element
+    rows: Array
+    slots: Integers  # WORD, SUB, COUNT, then one HEAD per stream
+    table: Integers  # open addressing: 0, or a hash tag and slot + 1
+    queue: Indices
+    heaps: Indices  # one line per stream
+    streams: Array
+    rule: Array  # one element
     span: Array  # one element: the length of an indexed sub-window, 0 for none
-    order: npt.NDArray[np.int64]  # order[s]: the windows that a tuple of s probes, in turn
-    pairs: npt.NDArray[np.void]
-    dead: npt.NDArray[np.int64]  # dead[s, n]: rows of sub-window n that have left memory
+    order: Integers  # order[s]: the windows that a tuple of s probes, in turn
+    pairs: Array
+    dead: Integers  # dead[s, n]: rows of sub-window n that have left memory

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels import heap
 from penstock.engine.kernels.index import find, find_or_create, link, unlink
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
     EQUAL,
     EVICT_LOWEST,
@@ -20,7 +19,14 @@ from penstock.engine.kernels.layout import (
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, bucket_of, probe_range, sub_of
 from penstock.engine.kernels.queue import oldest
-from penstock.engine.kernels.results import Results
+from penstock.engine.kernels.results import ENOUGH
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from penstock.engine.arrays import Array, Integers
+    from penstock.engine.kernels.results import Results
+
 
 @kernel
 def _remove(memory: Memory, row: int) -> None:
@@ -129,9 +135,7 @@ def _make_room(memory: Memory, arrival: np.void) -> bool:
     if rule["held"] < arrival["limit"]:
         return True
     stream = _most_over_share(memory, newcomer, arrival["limit"])
-    victim = _first_to_go(
-        memory, stream, arrival["place"] if stream == newcomer else everything
-    )
+    victim = _first_to_go(memory, stream, arrival["place"] if stream == newcomer else everything)
     if victim == NOTHING:
         return False
     if (
@@ -165,8 +169,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
     rows[row]["stream"] = stream
     rows[row]["place"] = arrival["place"]
     memory.queue[streams[stream]["base"] + arrival["place"]] = row
-    if arrival["place"] < streams[stream]["head"]:
-        streams[stream]["head"] = arrival["place"]
+    streams[stream]["head"] = min(streams[stream]["head"], arrival["place"])
     if slot == NOTHING:
         if rule["kind"] == EQUAL:
             slot = find_or_create(memory, arrival["word"], 0)
@@ -179,10 +182,8 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
     streams[stream]["held"] += 1
     streams[stream]["inserted"] += 1
     rule["held"] += 1
-    if streams[stream]["held"] > streams[stream]["held_most"]:
-        streams[stream]["held_most"] = streams[stream]["held"]
-    if rule["held"] > rule["held_most"]:
-        rule["held_most"] = rule["held"]
+    streams[stream]["held_most"] = max(streams[stream]["held_most"], streams[stream]["held"])
+    rule["held_most"] = max(rule["held_most"], rule["held"])
 
 
 @kernel
@@ -190,15 +191,14 @@ def join(
     memory: Memory,
     partial: Partial,
     ranges: Ranges,
-    arrivals: npt.NDArray[np.void],
+    arrivals: Array,
     start: int,
     stop: int,
     results: Results,
-    enough: int,
 ) -> int:
     """Take arrivals[start:stop] through the five steps; give the first not yet dealt with.
 
-    Stops early, between two tuples, once there are `enough` results, or when the next tuple's
+    Stops early, between two tuples, once there are enough results, or when the next tuple's
     results do not fit: then that tuple is as if it had not come.
     """
     rule = memory.rule[0]
@@ -240,15 +240,13 @@ def join(
         else:
             streams[stream]["dropped"] += 1
             memory.queue[place] = NOTHING
-        if results.count[0] >= enough:
+        if results.produced[0] >= ENOUGH:
             return at + 1
     return stop
 
 
 @kernel
-def refill(
-    memory: Memory, arrivals: npt.NDArray[np.void], births: npt.NDArray[np.int64]
-) -> None:
+def refill(memory: Memory, arrivals: Array, births: Integers) -> None:
     """Put rows back into an empty memory, in the order in which they once came."""
     for at in range(arrivals.size):
         insert(memory, arrivals[at], NOTHING, births[at])

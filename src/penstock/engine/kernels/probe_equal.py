@@ -6,26 +6,28 @@ carries the span of times that its next member may have (the shape of GrubJoin's
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.engine.kernels.jit import kernel
-from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Array, Memory
-from penstock.engine.kernels.results import Results
+from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, DType, Integers
+    from penstock.engine.kernels.results import Results
 
 
 class Partial(NamedTuple):
     """A partial result: what is bound at each depth (depth d has d + 1 members)."""
 
-    row: npt.NDArray[np.int64]  # the next candidate of this depth's window
+    row: Integers  # the next candidate of this depth's window
     newest: Array  # greatest time of the members so far
     until: Array  # greatest time that a further member may have
-    ref: npt.NDArray[np.int64]  # by stream
+    ref: Integers  # by stream
 
 
-def make_partial(streams: int, time: np.dtype[np.generic]) -> Partial:
+def make_partial(streams: int, time: DType) -> Partial:
     """Allocate the space for a join of so many streams."""
     return Partial(
         np.zeros(streams, np.int64),
@@ -43,7 +45,7 @@ def probe_equal(
     slot: int,
     results: Results,
 ) -> bool:
-    """Append all results of one arriving tuple; give False, with none appended, if they do not fit."""
+    """Append all results of one arriving tuple; if they do not fit, none, and give False."""
     rows = memory.rows
     slots = memory.slots
     streams = memory.streams
@@ -58,7 +60,7 @@ def probe_equal(
         if slots[slot, HEAD + other] == NOTHING:
             return True
     compared = 0
-    count = results.count[0]
+    count = results.produced[0]
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
     partial.until[0] = arrival["time"] + streams[stream]["window"]
@@ -82,8 +84,7 @@ def probe_equal(
             continue
         pairs[stream, other]["found"] += 1
         partial.ref[other] = rows[row]["ref"]
-        if time > newest:
-            newest = time
+        newest = max(newest, time)
         if depth == last:
             if count == results.times.size:
                 return False
@@ -99,6 +100,6 @@ def probe_equal(
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
     rule = memory.rule[0]
     rule["compared"] += compared
-    rule["produced"] += count - results.count[0]
-    results.count[0] = count
+    rule["produced"] += count - results.produced[0]
+    results.produced[0] = count
     return True

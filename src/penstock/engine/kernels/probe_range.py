@@ -7,13 +7,12 @@ one bucket: nearly every pair is a result there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.index import find
+from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
     COMPARE,
     GREATER_OR_EQUAL,
@@ -23,33 +22,33 @@ from penstock.engine.kernels.layout import (
     NOTHING,
     UNEQUAL,
     WITHIN,
-    Array,
     Memory,
 )
-from penstock.engine.kernels.results import Results
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, DType, Integers
+    from penstock.engine.kernels.results import Results
 
 
 class Ranges(NamedTuple):
     """A partial result: what is bound at each depth (depth d has d + 1 members)."""
 
-    row: npt.NDArray[np.int64]  # the next candidate
-    bucket: npt.NDArray[np.int64]  # the chain it is in, and the last one to read
-    last_bucket: npt.NDArray[np.int64]
-    sub: npt.NDArray[np.int64]
-    first_sub: npt.NDArray[np.int64]
-    last_sub: npt.NDArray[np.int64]
+    row: Integers  # the next candidate
+    bucket: Integers  # the chain it is in, and the last one to read
+    last_bucket: Integers
+    sub: Integers
+    first_sub: Integers
+    last_sub: Integers
     newest: Array  # greatest time of the members so far
     until: Array  # greatest time that a further member may have
     least: Array  # least and greatest value of the members so far
     greatest: Array
     value: Array  # by place in the predicate's chain of streams
-    bound: npt.NDArray[np.int64]  # by place in the chain: the depth at which it is bound
-    ref: npt.NDArray[np.int64]  # by stream
+    bound: Integers  # by place in the chain: the depth at which it is bound
+    ref: Integers  # by stream
 
 
-def make_ranges(
-    streams: int, time: np.dtype[np.generic], value: np.dtype[np.generic]
-) -> Ranges:
+def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
     """Allocate the space for a join of so many streams."""
     return Ranges(
         *(np.zeros(streams, np.int64) for _ in range(6)),
@@ -60,11 +59,11 @@ def make_ranges(
 
 
 @kernel
-def bucket_of(memory: Memory, value: float) -> int:
+def bucket_of(memory: Memory, value: float) -> np.int64:
     """Number a value's bucket: floor(value / width), 0 for all if there is only one."""
     rule = memory.rule[0]
     if rule["kind"] == COMPARE:
-        return 0
+        return np.int64(0)
     if value > rule["edge"]:
         return rule["last_bucket"]
     if value < -rule["edge"]:
@@ -73,11 +72,11 @@ def bucket_of(memory: Memory, value: float) -> int:
 
 
 @kernel
-def sub_of(memory: Memory, time: float) -> int:
+def sub_of(memory: Memory, time: float) -> np.int64:
     """Number the sub-window of a time, 0 for all if there is only one."""
     span = memory.span[0]
     if span == 0:
-        return 0
+        return np.int64(0)
     return np.int64(time // span)
 
 
@@ -150,9 +149,9 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
     if memory.rule[0]["kind"] == WITHIN:
         span = max(ranges.greatest[depth], value) - min(ranges.least[depth], value)
         return 0 <= span <= memory.rule[0]["high"]  # below 0: overflow
-    if chain > 0 and ranges.bound[chain - 1] <= depth:
-        if not _holds(memory, ranges.value[chain - 1], value):
-            return False
+    before = chain > 0 and ranges.bound[chain - 1] <= depth
+    if before and not _holds(memory, ranges.value[chain - 1], value):
+        return False
     if chain + 1 < ranges.bound.size and ranges.bound[chain + 1] <= depth:
         return _holds(memory, value, ranges.value[chain + 1])
     return True
@@ -215,7 +214,7 @@ def probe_range(
     arrival: np.void,
     results: Results,
 ) -> bool:
-    """Append all results of one arriving tuple; give False, with none appended, if they do not fit."""
+    """Append all results of one arriving tuple; if they do not fit, none, and give False."""
     rows = memory.rows
     streams = memory.streams
     stream = arrival["stream"]
@@ -223,7 +222,7 @@ def probe_range(
     pairs = memory.pairs
     last = order.shape[1] - 1
     compared = 0
-    count = results.count[0]
+    count = results.produced[0]
     for step in range(last + 1):
         other = order[stream, step]
         if streams[other]["held"] == 0:
@@ -276,6 +275,6 @@ def probe_range(
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
     rule = memory.rule[0]
     rule["compared"] += compared
-    rule["produced"] += count - results.count[0]
-    results.count[0] = count
+    rule["produced"] += count - results.produced[0]
+    results.produced[0] = count
     return True

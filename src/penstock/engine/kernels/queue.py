@@ -6,17 +6,17 @@ that are held already, so that the loop never has to search for a place.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import NOTHING, PENDING, Memory
 
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, Indices
+
 
 @kernel
-def pack(
-    memory: Memory, stream: int, into: npt.NDArray[np.int32], base: int
-) -> None:
+def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
     """Move a stream's queue to `into[base:]` without its gaps."""
     streams = memory.streams
     queue = memory.queue
@@ -35,9 +35,7 @@ def pack(
 
 
 @kernel
-def make_places(
-    memory: Memory, stream: int, times: npt.NDArray[np.generic], places: npt.NDArray[np.int32]
-) -> None:
+def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> None:
     """Give each of a stream's coming tuples (in time order) its place in the queue.
 
     Rows that are held and are newer than the first of them move up; among equal times the rows

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from penstock.engine.kernels.layout import Array
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, DType, Integers
 
 # Slots are looked up for so many tuples at once: the look-ups are independent of each other, so
 # the processor overlaps their cache misses, and the loop then finds the slots in its cache.
 _AHEAD = 64
+# Results that are turned into Arrow at a time: enough to make the cost per result small, few
+# enough to bound the memory that a join with very many results takes.
+ENOUGH = 1 << 19
 
 
 class Results(NamedTuple):
     """Results that the loop has produced and nobody has taken yet."""
 
-    refs: npt.NDArray[np.int64]  # refs[i, s]: the row of stream s in result i
+    refs: Integers  # refs[i, s]: the row of stream s in result i
     times: Array
-    count: npt.NDArray[np.int64]  # one element
-    ahead: npt.NDArray[np.int64]  # scratch space of the loop
+    produced: Integers  # one element: how many there are
+    ahead: Integers  # scratch space of the loop
 
 
-def make_results(streams: int, time: np.dtype[np.generic], size: int = 1024) -> Results:
+def make_results(streams: int, time: DType, size: int = 1024) -> Results:
     """Allocate room for so many results."""
     return Results(
         np.empty((size, streams), np.int64),
@@ -39,5 +42,5 @@ def grown(results: Results) -> Results:
     larger = make_results(results.refs.shape[1], results.times.dtype, 2 * size)
     larger.refs[:size] = results.refs
     larger.times[:size] = results.times
-    larger.count[:] = results.count
+    larger.produced[:] = results.produced
     return larger

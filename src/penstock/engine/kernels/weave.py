@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from penstock.engine.arrays import Array, Integers
 
 
 @kernel
 def weave(
-    times: npt.NDArray[np.generic],
-    starts: npt.NDArray[np.int64],
-    at: npt.NDArray[np.int64],
-    out: npt.NDArray[np.int64],
+    times: Array,
+    starts: Integers,
+    at: Integers,
+    out: Integers,
     streams: npt.NDArray[np.int16],
 ) -> None:
     """Merge runs of one array; among equal times the earlier run comes first.
@@ -25,9 +30,7 @@ def weave(
     for i in range(out.size):
         first = -1
         for run in range(runs):
-            if at[run] < starts[run + 1] and (
-                first < 0 or times[at[run]] < times[at[first]]
-            ):
+            if at[run] < starts[run + 1] and (first < 0 or times[at[run]] < times[at[first]]):
                 first = run
         out[i] = at[first]
         streams[i] = first

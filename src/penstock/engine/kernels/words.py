@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Bytes = npt.NDArray[np.uint8]
-Integers = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Bytes, Integers, Mask
+
 
 _FIRST = np.int64(-7046029254386353131)
 _SECOND = np.int64(-4658895280553007687)
@@ -17,7 +17,7 @@ _THIRD = np.int64(-7723592293110705685)
 
 
 @njit(cache=True)
-def stir(word: int, salt: int) -> int:
+def stir(word: np.int64, salt: np.int64) -> np.int64:
     """Mix a word into a hash (SplitMix64's finaliser; all 64 bits, signed)."""
     h = np.int64(word) ^ (np.int64(salt) * _FIRST)
     h = (h ^ ((h >> np.int64(30)) & np.int64(0x3FFFFFFFF))) * _SECOND
@@ -26,7 +26,7 @@ def stir(word: int, salt: int) -> int:
 
 
 @njit(cache=True)
-def hash_bytes(data: Bytes, start: int, stop: int) -> int:
+def hash_bytes(data: Bytes, start: int, stop: int) -> np.int64:
     """Hash data[start:stop]."""
     h = np.int64(stop - start)
     word = np.int64(0)
@@ -102,7 +102,7 @@ def intern(
     interned: Interned,
     data: Bytes,
     offsets: Integers,
-    good: npt.NDArray[np.bool_],
+    good: Mask,
     out: Integers,
 ) -> None:
     """Give each byte string its number, a new one if it has none.
@@ -152,9 +152,7 @@ def intern(
 
 
 @njit(cache=True)
-def copy_entries(
-    old: Interned, new: Interned, keep: npt.NDArray[np.bool_]
-) -> None:
+def copy_entries(old: Interned, new: Interned, keep: Mask) -> None:
     """Carry the entries that are to be kept, with their numbers, into an empty table."""
     mask = new.table.size - 1
     entry = 0

@@ -1,0 +1,101 @@
+"""Sentences, tables and progress for a terminal; plain lines for anything else."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from threading import Timer
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["Terminal"]
+
+# Wide enough for any table of ours: what reads a pipe or a file has no margin to wrap at.
+_PLAIN_WIDTH = 240
+
+
+class Terminal:
+    """Standard output, written for whoever reads it.
+
+    A terminal gets colours, lines wrapped at its margin and a spinner while work goes on. A pipe
+    or a file gets plain lines, and a line on standard error for work that takes long.
+
+    Parameters
+    ----------
+    patience
+        After how many seconds of work a reader who sees no spinner is told what is going on.
+
+    Examples
+    --------
+    >>> Terminal().table(["name", "rows"], [["auctions", "20"], ["bids", "400"]])
+    name      rows
+    auctions    20
+    bids       400
+    """
+
+    def __init__(self, *, patience: float = 2.0) -> None:
+        self._console = Console(highlight=False, emoji=False, markup=False)
+        self._patience = patience
+        if not self._console.is_terminal:
+            self._console.width = _PLAIN_WIDTH
+
+    def say(self, text: str = "") -> None:
+        """Print a paragraph."""
+        self._console.print(text, soft_wrap=not self._console.is_terminal)
+
+    def line(self, text: str) -> None:
+        """Print a line that is not to be broken: a command or a path, to be copied whole."""
+        self._console.print(text, soft_wrap=True)
+
+    def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Print a table: names on the left, and figures, right-aligned, after them.
+
+        Parameters
+        ----------
+        headings
+            One for each column; a column is right-aligned if its cells are figures.
+        rows
+            Their cells.
+        """
+        cells = [list(row) for row in rows]
+        lines = self._console.is_terminal
+        table = Table(
+            box=box.SIMPLE_HEAD if lines else None,
+            pad_edge=False,
+            padding=(0, 2, 0, 0),
+            header_style="bold",
+        )
+        for index, heading in enumerate(headings):
+            figures = bool(cells) and all(row[index][:1].isdigit() for row in cells)
+            table.add_column(
+                Text(heading), justify="right" if figures else "left", vertical="top"
+            )
+        for row in cells:
+            table.add_row(*map(Text, row))
+        with self._console.capture() as captured:
+            self._console.print(table)
+        # Rich fills every line of a table up to its right edge.
+        text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+        self._console.file.write(text + "\n")
+
+    @contextmanager
+    def step(self, words: str) -> Iterator[None]:
+        """Say what is going on while the body of a ``with`` runs."""
+        if self._console.is_terminal:
+            with self._console.status(words):
+                yield
+            return
+        timer = Timer(self._patience, lambda: sys.stderr.write(words + "\n"))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
