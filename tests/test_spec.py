@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.budget import Budget
 from penstock.errors import SpecificationError
+from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
-from penstock.spec import Budget, Goal, MaxImportance, MaxSubset, Sample, Specification, Stream
+from penstock.spec import Specification, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +128,7 @@ def test_a_budget_of_rows_has_no_bytes() -> None:
     assert Budget(rows=7).memory_bytes is None
 
 
-@pytest.mark.parametrize("rows", [0, -1, 2**63, True, 1.0, "5", np.int64(5)])
+@pytest.mark.parametrize("rows", [0, -1, 2**63, True, 1.0, "5"])
 def test_rows_are_a_positive_whole_number(rows: object) -> None:
     assert refusal(budget, rows=rows) == (
         f"rows of Budget must be a whole number from 1 to 2**63 - 1; got {rows!r}; "

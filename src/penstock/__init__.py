@@ -4,12 +4,14 @@ It keeps within a memory budget, loses as little of the answer as possible, and 
 lost. Start with `Join`.
 """
 
+from penstock.budget import Budget
 from penstock.engine.replay import Replay
 from penstock.errors import PenstockError, SchemaError, SpecificationError, StateError
+from penstock.goals import MaxImportance, MaxSubset, Sample
 from penstock.join import Join
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.predicates import Band, Compare, Equal, Within
-from penstock.spec import Budget, MaxImportance, MaxSubset, Sample, Stream
+from penstock.spec import Stream
 
 __all__ = [
     "Band",

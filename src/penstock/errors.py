@@ -25,7 +25,7 @@ class PenstockError(Exception):
 
     Examples
     --------
-    >>> from penstock.spec import Budget
+    >>> from penstock.budget import Budget
     >>> try:
     ...     Budget(rows=0)
     ... except PenstockError as error:

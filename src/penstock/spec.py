@@ -7,26 +7,19 @@ A `Specification` is made of `Stream`s, a predicate, a `Goal` (what to lose leas
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
+from penstock.budget import Budget, is_whole, plain
 from penstock.durations import DurationLike, check_duration, is_clock
 from penstock.errors import SpecificationError, must
+from penstock.goals import Goal, MaxImportance, MaxSubset
 from penstock.predicates import Predicate
 
-__all__ = ["Budget", "Goal", "MaxImportance", "MaxSubset", "Sample", "Specification", "Stream"]
+__all__ = ["Specification", "Stream"]
 
 # Columns that a result has besides one for each stream.
 _OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
-
-_BYTES: dict[str, int] = {"b": 1} | {
-    prefix + suffix: base**power
-    for power, prefix in enumerate("kmgt", start=1)
-    for suffix, base in (("b", 1000), ("ib", 1024))
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,122 +64,6 @@ class Stream:
                 object.__setattr__(self, name, float(value))
         named = [(f"{name} of {owner}", value) for name, value in _durations(self)]
         _check_one_kind(named, "durations of a stream")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Budget:
-    """What the join may spend: at most one of `rows` and `memory`, and `cpu`.
-
-    Parameters
-    ----------
-    rows
-        Rows that the join may hold, over all streams and shards; never exceeded.
-    memory
-        The same as bytes: a number, or ``"64MB"`` (10**6 bytes each), ``"1.5GiB"`` (2**30).
-    cpu
-        Share of the time of the processor, above 0 and at most 1, or ``"50%"``.
-
-    Examples
-    --------
-    >>> Budget(rows=50_000)
-    Budget(rows=50000, memory=None, cpu=None)
-    >>> Budget(memory="1.5 GiB").memory_bytes
-    1610612736
-    """
-
-    rows: int | None = None
-    memory: str | int | None = None
-    cpu: float | str | None = None
-
-    def __post_init__(self) -> None:
-        if self.rows is None and self.memory is None and self.cpu is None:
-            hint = "leave `budget` out for the exact join"
-            raise SpecificationError(must("Budget", "given rows or memory", self, hint))
-        if self.rows is not None and self.memory is not None:
-            hint = "choose one of rows and memory"
-            raise SpecificationError(must("Budget", "in rows or in memory", self, hint))
-        if self.rows is not None and not _is_whole(self.rows, least=1):
-            hint = "give the number of rows that the join may hold"
-            requirement = "a whole number from 1 to 2**63 - 1"
-            raise SpecificationError(must("rows of Budget", requirement, self.rows, hint))
-        if self.memory is not None and not _is_whole(_bytes_of(self.memory), least=1):
-            hint = 'write "64MB", "1.5GiB" or a whole number of bytes'
-            requirement = "an amount of memory, from 1 to 2**63 - 1 bytes"
-            raise SpecificationError(must("memory of Budget", requirement, self.memory, hint))
-        if self.cpu is not None and not 0 < _fraction_of(self.cpu) <= 1:
-            hint = 'write 0.5 or "50%" for half of the time'
-            requirement = "a fraction above 0 and at most 1"
-            raise SpecificationError(must("cpu of Budget", requirement, self.cpu, hint))
-
-    @property
-    def memory_bytes(self) -> int | None:
-        """The memory as bytes, rounded down; None if the budget is not in memory."""
-        return None if self.memory is None else _bytes_of(self.memory)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """What to lose least of when not everything can be kept; the base of all goals.
-
-    Parameters
-    ----------
-    strategy
-        Name of the strategy that pursues the goal; None picks one.
-    """
-
-    strategy: str | None = None
-
-    def __post_init__(self) -> None:
-        if type(self) is Goal:
-            hint = "write MaxSubset(), MaxImportance(of=...) or Sample()"
-            raise SpecificationError(must("goal", "a particular one", self, hint))
-        name = self.strategy
-        if name is not None and not _is_name(name):
-            hint = "leave it out to have one picked"
-            owner = f"strategy of {type(self).__name__}"
-            raise SpecificationError(must(owner, "the name of a strategy", name, hint))
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaxSubset(Goal):
-    """As many of the results as possible.
-
-    Examples
-    --------
-    >>> MaxSubset(strategy="fifo")
-    MaxSubset(strategy='fifo')
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaxImportance(Goal):
-    """Results of the greatest total importance.
-
-    Parameters
-    ----------
-    of
-        What the importance of a result is.
-    strategy
-        Name of the strategy; None picks one.
-
-    Examples
-    --------
-    >>> MaxImportance(of="price")
-    MaxImportance(strategy=None, of='price')
-    """
-
-    of: object
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample(Goal):
-    """A random sample of the results, weighted so that totals can be estimated.
-
-    Examples
-    --------
-    >>> Sample(strategy="uniform")
-    Sample(strategy='uniform')
-    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +118,8 @@ class Specification:
         self._check_on()
         self._check_goal()
         self._check_budget()
-        if not _is_whole(self.seed, least=0):
+        object.__setattr__(self, "seed", plain(self.seed))
+        if not is_whole(self.seed, least=0):
             requirement = "a whole number from 0 to 2**63 - 1"
             raise SpecificationError(must("seed", requirement, self.seed, "write seed=0, say"))
 
@@ -271,7 +149,7 @@ class Specification:
             return
         if not isinstance(budget, Budget):
             hint = 'write budget=Budget(rows=...) or Budget(memory="...")'
-            if _is_whole(budget, least=1):
+            if is_whole(budget, least=1):
                 hint = f"write budget=Budget(rows={budget})"
             raise SpecificationError(must("budget", "a Budget or None", budget, hint))
         if budget.cpu is not None:
@@ -368,28 +246,3 @@ def _check_one_kind(durations: Iterable[tuple[str, DurationLike]], name: str) ->
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and value != ""
-
-
-def _is_whole(value: object, *, least: int) -> bool:
-    return type(value) is int and least <= value < 2**63
-
-
-def _bytes_of(memory: object) -> int | None:
-    """Bytes in an amount of memory; None if it is not one."""
-    if not isinstance(memory, str):
-        return memory if type(memory) is int else None
-    parts = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]+)\s*", memory)
-    # "64m" is not read: to Java it is 2**20 each, to others 10**6.
-    if parts is None or parts[2].lower() not in _BYTES:
-        return None
-    return math.floor(Fraction(parts[1]) * _BYTES[parts[2].lower()])
-
-
-def _fraction_of(cpu: object) -> float:
-    """Share of the processor; 0, which is refused, if it is not one."""
-    if isinstance(cpu, str):
-        percent = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*%\s*", cpu)
-        return float(percent[1]) / 100 if percent else 0
-    if isinstance(cpu, int | float) and not isinstance(cpu, bool):
-        return cpu
-    return 0

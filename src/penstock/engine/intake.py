@@ -87,8 +87,8 @@ def read_side(
         late = good & ~on_time
         watch.late += int(np.count_nonzero(late))
         good &= on_time
-    index = np.flatnonzero(good) if not good.all() else np.arange(good.size)
-    kept = times[index] if index.size < times.size else times
+    index = np.flatnonzero(good)
+    kept = times[index]
     if kept.size > 1 and np.any(kept[1:] < kept[:-1]):
         order = np.argsort(kept, kind="stable")
         index, kept = index[order], kept[order]
@@ -119,20 +119,17 @@ def _not_far_ahead(times: Array, clock: float, most: float, watch: Watch) -> int
     """
     if not times.size:
         return 0
-    before = times[:-1] if clock == layout.NEVER else np.concatenate(([clock], times[:-1]))
-    after = times[1:] if clock == layout.NEVER else times
-    gaps = np.flatnonzero(after - before > most) + (times.size - after.size)
-    start = 0
-    for gap in gaps:
-        trusted = max(int(gap) - start, watch.accepted if start == 0 else 0)
-        if times.size - int(gap) + watch.ahead <= trusted:
-            watch.far_ahead += times.size - int(gap)
-            watch.ahead += times.size - int(gap)
-            if gap > start:
-                watch.accepted, watch.ahead = int(gap) - start, times.size - int(gap)
-            return int(gap)
-        start = int(gap)
-        watch.ahead = 0
+    first = times[0] if clock == layout.NEVER else clock
+    gaps = np.flatnonzero(np.diff(times, prepend=first) > most)
+    start = 0  # of the run of rows that the stream is believed to be at
+    for gap in gaps.tolist():
+        before, beyond = gap - start, times.size - gap
+        if beyond + watch.ahead <= max(before, watch.accepted):
+            watch.far_ahead += beyond
+            watch.ahead = beyond if before else watch.ahead + beyond
+            watch.accepted = before or watch.accepted
+            return gap
+        start, watch.accepted, watch.ahead = gap, 0, 0
     watch.accepted, watch.ahead = times.size - start, 0
     return times.size
 

@@ -7,29 +7,26 @@ from pathlib import Path
 
 from penstock.errors import SpecificationError, must
 
-__all__ = ["PICTURES", "STDOUT", "place_for"]
-
-PICTURES: tuple[str, ...] = (".png", ".svg", ".pdf")
-"""Kinds of picture that can be written."""
+__all__ = ["STDOUT", "file_place", "picture_place"]
 
 STDOUT = Path("-")
 """What stands for standard output where a file is asked for."""
 
+_PICTURES = (".png", ".svg", ".pdf")
 
-def place_for(given: Path, option: str, name: str, suffixes: tuple[str, ...]) -> Path:
-    """Give the file that an option means, and make its folder if there is none.
+
+def picture_place(given: Path, option: str, name: str) -> Path:
+    """Give the file in which a picture is to be saved, and make its folder if there is none.
 
     Parameters
     ----------
     given
-        A file, or a folder in which a file of that `name` is to be written. A path that does not
-        exist yet is a file if it has a suffix, and a folder otherwise.
+        A file, or a folder for a file of that `name`. A path that does not exist yet is a file if
+        it has a suffix, and a folder otherwise.
     option
         The option that it was given for, as the user wrote it.
     name
         Name of the file in a folder.
-    suffixes
-        What the file may be, by its suffix.
 
     Returns
     -------
@@ -39,38 +36,43 @@ def place_for(given: Path, option: str, name: str, suffixes: tuple[str, ...]) ->
     Raises
     ------
     SpecificationError
-        If it is of another kind, or cannot be written.
+        If it is of another kind than ``.png``, ``.svg`` and ``.pdf``, or cannot be written.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place_for(Path(folder), "--output", "demo.png", PICTURES).name
+    ...     picture_place(Path(folder), "--output", "demo.png").name
     'demo.png'
     """
     is_folder = given.is_dir() or (not given.suffix and not given.exists())
     place = given / name if is_folder else given
-    if place.suffix.lower() not in suffixes:
-        kinds = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if suffixes[1:] else suffixes)
-        raise SpecificationError(
-            must(
-                option,
-                f"a folder, or a file that ends in {kinds}",
-                str(given),
-                f"write {option} {name}, say",
-            )
-        )
+    if place.suffix.lower() not in _PICTURES:
+        requirement = "a folder, or a file that ends in .png, .svg or .pdf"
+        hint = f"write {option} {name}, say"
+        raise SpecificationError(must(option, requirement, str(given), hint))
+    return file_place(place, option)
+
+
+def file_place(place: Path, option: str) -> Path:
+    """Give the file in which output is to be saved, and make its folder if there is none.
+
+    Raises
+    ------
+    SpecificationError
+        If it cannot be written.
+    """
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(option, given, str(error.strerror)) from error
+        raise _unwritable(place, option, str(error.strerror)) from error
     if place.is_dir():
-        raise _unwritable(option, given, f"{place} is a folder")
+        raise _unwritable(place, option, "it is a folder")
     if not os.access(place if place.exists() else place.parent, os.W_OK):
-        raise _unwritable(option, given, "Permission denied")
+        raise _unwritable(place, option, "permission denied")
     return place
 
 
-def _unwritable(option: str, given: Path, why: str) -> SpecificationError:
-    hint = f"choose another place ({why})"
-    return SpecificationError(must(option, "a place that can be written", str(given), hint))
+def _unwritable(place: Path, option: str, why: str) -> SpecificationError:
+    requirement = f"a file that can be written ({why})"
+    return SpecificationError(must(option, requirement, str(place), "choose another"))

@@ -45,6 +45,7 @@ def save_recall_plot(
     labels: Mapping[str, str],
     title: str,
     subtitle: str,
+    mark: tuple[float, str] | None = None,
 ) -> None:
     """Draw recall over time and save it.
 
@@ -61,16 +62,20 @@ def save_recall_plot(
         What to write beside each line, to its right.
     title, subtitle
         What is asked, and of what.
+    mark
+        A moment to point out, in days, and what to write there.
     """
     # Matplotlib takes half a second to load: only for those who draw. Without pyplot there is no
     # display to look for and no global state.
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     figure = Figure(figsize=_INCHES, dpi=_DOTS, facecolor="white")
-    axes = figure.add_axes((0.07, 0.105, 0.72, 0.735))
-    figure.text(0.07, 0.935, title, fontsize=19, fontweight="bold", color=_INK)
-    figure.text(0.07, 0.885, subtitle, fontsize=12.5, color=_QUIET)
+    axes = figure.add_axes((0.085, 0.11, 0.705, 0.73))
+    figure.text(0.085, 0.935, title, fontsize=19, fontweight="bold", color=_INK)
+    figure.text(0.085, 0.885, subtitle, fontsize=12.5, color=_QUIET)
     _frame(axes, edges)
+    if mark is not None:
+        _point_out(axes, *mark)
 
     middles = (edges[:-1] + edges[1:]) / 2
     ends: dict[str, float] = {}
@@ -108,7 +113,7 @@ def _frame(axes: Axes, edges: Floats) -> None:
     """Set up the axes: percent over days, a light grid, no box."""
     axes.set_xlim(float(edges[0]), float(edges[-1]))
     axes.set_ylim(0, 104)
-    axes.set_yticks(range(0, 101, 20), [f"{percent} %" for percent in range(0, 101, 20)])
+    axes.set_yticks(range(0, 101, 20), [f"{percent}%" for percent in range(0, 101, 20)])
     axes.set_xlabel("time since the streams began (days)", fontsize=12.5, color=_INK, labelpad=8)
     axes.set_ylabel("recall (% of the exact results)", fontsize=12.5, color=_INK, labelpad=8)
     axes.tick_params(colors=_INK, labelsize=12, length=0, pad=6)
@@ -117,6 +122,21 @@ def _frame(axes: Axes, edges: Floats) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color("#999999")
+
+
+def _point_out(axes: Axes, day: float, words: str) -> None:
+    """Draw a thin line at a moment, with words beside it near the top."""
+    axes.axvline(day, color="#999999", linewidth=1.0, linestyle=(0, (1, 2)))
+    axes.annotate(
+        words,
+        xy=(day, 90),
+        xytext=(8, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=11.5,
+        color=_QUIET,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+    )
 
 
 def _spread(heights: Mapping[str, float], least: float = 1.5) -> dict[str, float]:

@@ -74,9 +74,7 @@ class Terminal:
         )
         for index, heading in enumerate(headings):
             figures = bool(cells) and all(row[index][:1].isdigit() for row in cells)
-            table.add_column(
-                Text(heading), justify="right" if figures else "left", vertical="top"
-            )
+            table.add_column(Text(heading), justify="right" if figures else "left", vertical="top")
         for row in cells:
             table.add_row(*map(Text, row))
         with self._console.capture() as captured:

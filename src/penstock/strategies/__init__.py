@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
-from penstock.spec import Goal, MaxSubset
+from penstock.goals import Goal, MaxSubset
 from penstock.strategies.base import Arriving, Evict, Settings, Strategy
 from penstock.strategies.fifo import Fifo
 from penstock.strategies.random import Random

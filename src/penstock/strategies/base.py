@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from penstock.spec import Goal
+    from penstock.goals import Goal
 
 
 class Evict(Enum):

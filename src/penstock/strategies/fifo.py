@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from penstock.spec import Goal, MaxSubset
+from penstock.goals import Goal, MaxSubset
 from penstock.strategies.base import Evict, Settings, Strategy, equal_shares
 
 

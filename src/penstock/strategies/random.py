@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from penstock.spec import Goal, MaxSubset
+from penstock.goals import Goal, MaxSubset
 from penstock.strategies.base import Arriving, Evict, Settings, Strategy, equal_shares
 
 if TYPE_CHECKING:

@@ -1,0 +1,105 @@
+"""`Budget`: what there is to spend on a join."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from penstock.errors import SpecificationError, must
+
+__all__ = ["Budget", "is_whole", "plain"]
+
+_BYTES: dict[str, int] = {"b": 1} | {
+    prefix + suffix: base**power
+    for power, prefix in enumerate("kmgt", start=1)
+    for suffix, base in (("b", 1000), ("ib", 1024))
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What the join may spend: at most one of `rows` and `memory`, and `cpu`.
+
+    Parameters
+    ----------
+    rows
+        Rows that the join may hold, over all streams and shards; never exceeded.
+    memory
+        The same as bytes: a number, or ``"64MB"`` (10**6 bytes each), ``"1.5GiB"`` (2**30).
+    cpu
+        Share of the time of the processor, above 0 and at most 1, or ``"50%"``.
+
+    Examples
+    --------
+    >>> Budget(rows=50_000)
+    Budget(rows=50000, memory=None, cpu=None)
+    >>> Budget(memory="1.5 GiB").memory_bytes
+    1610612736
+    """
+
+    rows: int | None = None
+    memory: str | int | None = None
+    cpu: float | str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", plain(self.rows))
+        object.__setattr__(self, "memory", plain(self.memory))
+        if self.rows is None and self.memory is None and self.cpu is None:
+            hint = "leave `budget` out for the exact join"
+            raise SpecificationError(must("Budget", "given rows or memory", self, hint))
+        if self.rows is not None and self.memory is not None:
+            hint = "choose one of rows and memory"
+            raise SpecificationError(must("Budget", "in rows or in memory", self, hint))
+        if self.rows is not None and not is_whole(self.rows, least=1):
+            hint = "give the number of rows that the join may hold"
+            requirement = "a whole number from 1 to 2**63 - 1"
+            raise SpecificationError(must("rows of Budget", requirement, self.rows, hint))
+        if self.memory is not None and not is_whole(_bytes_of(self.memory), least=1):
+            hint = 'write "64MB", "1.5GiB" or a whole number of bytes'
+            requirement = "an amount of memory, from 1 to 2**63 - 1 bytes"
+            raise SpecificationError(must("memory of Budget", requirement, self.memory, hint))
+        if self.cpu is not None and not 0 < _fraction_of(self.cpu) <= 1:
+            hint = 'write 0.5 or "50%" for half of the time'
+            requirement = "a fraction above 0 and at most 1"
+            raise SpecificationError(must("cpu of Budget", requirement, self.cpu, hint))
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory as bytes, rounded down; None if the budget is not in memory."""
+        return None if self.memory is None else _bytes_of(self.memory)
+
+
+def plain(value: object) -> object:
+    """Give NumPy's whole numbers as Python's, and anything else as it is."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, int):
+        return int(value)
+    return value
+
+
+def is_whole(value: object, *, least: int) -> bool:
+    """Say whether a value is a whole number of 64 bits, and not too small."""
+    return type(value) is int and least <= value < 2**63
+
+
+def _bytes_of(memory: object) -> int | None:
+    """Bytes in an amount of memory; None if it is not one."""
+    if not isinstance(memory, str):
+        return memory if type(memory) is int else None
+    parts = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]+)\s*", memory)
+    # "64m" is not read: to Java it is 2**20 each, to others 10**6.
+    if parts is None or parts[2].lower() not in _BYTES:
+        return None
+    return math.floor(Fraction(parts[1]) * _BYTES[parts[2].lower()])
+
+
+def _fraction_of(cpu: object) -> float:
+    """Share of the processor; 0, which is refused, if it is not one."""
+    if isinstance(cpu, str):
+        percent = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*%\s*", cpu)
+        return float(percent[1]) / 100 if percent else 0
+    if isinstance(cpu, int | float) and not isinstance(cpu, bool):
+        return cpu
+    return 0

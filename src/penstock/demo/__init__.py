@@ -1,0 +1,8 @@
+"""The demonstration: an auction site joined exactly, and again with a part of the memory."""
+
+from __future__ import annotations
+
+from penstock.demo.figures import Demonstration, Run
+from penstock.demo.run import demonstrate, share_of, warm_up
+
+__all__ = ["Demonstration", "Run", "demonstrate", "share_of", "warm_up"]

@@ -1,0 +1,173 @@
+"""What the demonstration found, and how it is said."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.demo.scenario import DAYS, LIFE_DAYS, ZIPF
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Demonstration", "Run"]
+
+Floats = npt.NDArray[np.float64]
+
+_HEADINGS = (
+    "strategy",
+    "results",
+    "recall %",
+    "rows held\nat most",
+    "MB held\nat most",
+    "evicted\nor dropped",
+    "thousand\narrivals/s",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What one join over the market gave, and what it took.
+
+    Attributes
+    ----------
+    strategy
+        Its name; "exact" for the join without a budget.
+    results
+        Rows of the answer.
+    recall
+        Results as a fraction of the exact join's. A join with a budget gives no row that the exact
+        one does not give, and none twice, so counts are enough.
+    rows_most, bytes_most
+        Held in memory at most.
+    evicted, dropped
+        Tuples removed from memory before their time, and never taken in, for lack of room.
+    arrivals
+        Tuples that came, of both streams.
+    seconds
+        What the join took, by the clock.
+    recall_in_bins
+        Recall among the results of each bin of time; NaN where the exact join has none.
+    """
+
+    strategy: str
+    results: int
+    recall: float
+    rows_most: int
+    bytes_most: int
+    evicted: int
+    dropped: int
+    arrivals: int
+    seconds: float
+    recall_in_bins: Floats
+
+    @property
+    def thousand_arrivals_per_second(self) -> float:
+        """Speed, in thousands of arrivals."""
+        return self.arrivals / self.seconds / 1_000
+
+    def cells(self) -> tuple[str, ...]:
+        """Give its row of the table."""
+        return (
+            self.strategy,
+            f"{self.results:,}",
+            f"{100 * self.recall:.1f}",
+            f"{self.rows_most:,}",
+            f"{self.bytes_most / 1e6:.2f}",
+            f"{self.evicted + self.dropped:,}",
+            f"{self.thousand_arrivals_per_second:,.0f}",
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Give its figures as JSON knows them."""
+        bins = [None if np.isnan(recall) else float(recall) for recall in self.recall_in_bins]
+        speed = {"thousand_arrivals_per_second": self.thousand_arrivals_per_second}
+        return asdict(self) | speed | {"recall_in_bins": bins}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demonstration:
+    """What the demonstration found.
+
+    Attributes
+    ----------
+    auctions, bids
+        Tuples of each stream.
+    seed
+        Of the market and of the joins.
+    memory
+        Share of the exact join's memory that the others had, in the user's words.
+    budget_rows
+        The same in rows.
+    edges_days
+        Where the bins of time begin and end, in days since the streams began.
+    runs
+        The joins, the exact one first.
+    """
+
+    auctions: int
+    bids: int
+    seed: int
+    memory: str
+    budget_rows: int
+    edges_days: Floats
+    runs: tuple[Run, ...]
+
+    @property
+    def sentences(self) -> str:
+        """What is being shown."""
+        exact = self.runs[0]
+        return (
+            f"{self.bids:,} bids are joined with the auctions that they are for: "
+            f"{self.auctions:,} auctions open over {DAYS} days, each for {LIFE_DAYS} days. "
+            f"The exact join holds up to {exact.rows_most:,} rows; the others may hold "
+            f"{self.budget_rows:,} ({self.memory}), and must let tuples go whose matches are "
+            f"still to come."
+        )
+
+    @property
+    def headings(self) -> Sequence[str]:
+        """Headings of the table; its rows are the runs' `cells`."""
+        return _HEADINGS
+
+    @property
+    def question(self) -> str:
+        """Title of the picture."""
+        return f"How much of the answer is left with {self.memory} of the memory?"
+
+    @property
+    def subject(self) -> str:
+        """Of what the question is asked."""
+        return (
+            f"{self.bids:,} bids joined with {self.auctions:,} auctions, "
+            f"each open for {LIFE_DAYS} days; recall of every half day"
+        )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What is written beside the lines of the picture."""
+        return {run.strategy: f"{run.strategy}: {run.recall:.1%} in all" for run in self.runs}
+
+    @property
+    def mark(self) -> tuple[float, str]:
+        """A moment that the picture points out, in days, and what is written there."""
+        return LIFE_DAYS, "from here on, as many\nauctions close as open"
+
+    def as_json(self) -> dict[str, object]:
+        """Give all figures as JSON knows them; null for the recall of nothing."""
+        return {
+            "market": {
+                "auctions": self.auctions,
+                "bids": self.bids,
+                "zipf": ZIPF,
+                "life_days": LIFE_DAYS,
+                "seed": self.seed,
+            },
+            "memory": self.memory,
+            "budget_rows": self.budget_rows,
+            "edges_days": self.edges_days.tolist(),
+            "runs": [run.as_json() for run in self.runs],
+        }

@@ -1,0 +1,106 @@
+"""What is joined: the auctions and the bids of a site, as they stand after 30 days."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.budget import Budget
+from penstock.goals import MaxSubset
+from penstock.join import Join
+from penstock.predicates import Equal
+from penstock.spec import Stream
+from penstock.testing import market
+
+__all__ = ["DAYS", "FEWEST", "LIFE_DAYS", "ZIPF", "day_counts", "day_edges", "join", "tables"]
+
+DAYS = 30
+LIFE_DAYS = 7
+ZIPF = 0.5
+"""How hot the hot auctions are: of 20,000, the hottest gets some 1,700 bids and half below 17."""
+
+FEWEST = 100
+"""Auctions below which there are bins of time without a bid, and recall says nothing."""
+
+# A good sixth of all bids is for auctions that are open when the 30 days end, and comes after
+# that: 20 for each auction remain.
+_BIDS_PER_AUCTION = 24.0
+_BINS_PER_DAY = 2
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+_MICROSECONDS_PER_DAY = 86_400 * 10**6
+
+
+def tables(auctions: int, seed: int) -> dict[str, pa.Table]:
+    """Give the two streams up to the opening of the last auction.
+
+    Both end at the same moment, as if the site were still running. Were the bids of the week after
+    it included, no auction would come with them to say that time has passed, and the join would
+    have to hold them all: half of what the figures then showed would be how a replay ends.
+
+    Parameters
+    ----------
+    auctions
+        How many open; some 20 times as many bids come in.
+    seed
+        Of the market.
+
+    Examples
+    --------
+    >>> {name: table.num_rows for name, table in tables(1_000, seed=0).items()}
+    {'auctions': 1000, 'bids': 20162}
+    """
+    site = market(
+        auctions=auctions,
+        bids_per_auction=_BIDS_PER_AUCTION,
+        zipf=ZIPF,
+        life=f"{LIFE_DAYS} days",
+        over=f"{DAYS} days",
+        start=_START,
+        seed=seed,
+    )
+    end = site.auctions["opened_at"][-1]
+    return {
+        "auctions": site.auctions,
+        "bids": site.bids.filter(pc.less_equal(site.bids["at"], end)),
+    }
+
+
+def join(*, seed: int, strategy: str | None = None, rows: int | None = None) -> Join:
+    """Give the join of bids with the auctions that they are for.
+
+    Parameters
+    ----------
+    seed
+        Of its random draws.
+    strategy
+        Its name, if there is a budget.
+    rows
+        The budget; None for the exact join.
+    """
+    return Join(
+        streams={
+            "auctions": Stream(time="opened_at", window=f"{LIFE_DAYS} days"),
+            "bids": Stream(time="at", window="0 seconds"),
+        },
+        on=Equal(auctions="id", bids="auction_id"),
+        goal=MaxSubset(strategy=strategy),
+        budget=None if rows is None else Budget(rows=rows),
+        seed=seed,
+    )
+
+
+def day_edges() -> npt.NDArray[np.float64]:
+    """Give where the bins of time begin and end, in days since the streams began."""
+    return np.linspace(0.0, DAYS, DAYS * _BINS_PER_DAY + 1)
+
+
+def day_counts(result: pa.Table) -> npt.NDArray[np.int64]:
+    """Count a join's results in each bin, by their times."""
+    start = int(_START.timestamp()) * 10**6
+    times = result["time"].cast(pa.int64()).to_numpy() - start
+    counts, _ = np.histogram(times / _MICROSECONDS_PER_DAY, day_edges())
+    return counts.astype(np.int64)
