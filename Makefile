@@ -6,16 +6,19 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs lock format clean
+.PHONY: help demo test lint bench docs lock format clean kernels
+
+KERNELS := $(wildcard src/penstock/engine/kernels/*.py)
+FRESH := $(VENV)/.kernels
 
 help: ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) ## See a join lose as little as it can
+demo: $(READY) $(FRESH) ## See a join lose as little as it can
 	@$(BIN)/penstock demo
 
 # Two workers: the machines that run this have at least two cores.
-test: $(READY) ## Run the tests and the examples in the documentation
+test: $(READY) $(FRESH) ## Run the tests and the examples in the documentation
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "nojit and not slow" tests
@@ -26,7 +29,7 @@ lint: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(READY) ## Measure speed and recall against other joins
+bench: $(READY) $(FRESH) ## Measure speed and recall against other joins
 	@$(BIN)/python -m benchmarks
 
 docs: $(READY) ## Build the documentation into site/
@@ -41,6 +44,14 @@ lock: $(READY) ## Renew requirements.lock from pyproject.toml (newest versions: 
 format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
+
+kernels: ## Forget the compiled kernels
+	@find src -name '*.nb[ic]' -delete
+
+# Numba looks only at the file of the compiled function itself, not at those that it calls.
+$(FRESH): $(KERNELS) | $(READY)
+	@find src -name '*.nb[ic]' -delete
+	@touch $@
 
 clean: ## Remove everything that was built, the environment included
 	@rm -rf $(VENV) site dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

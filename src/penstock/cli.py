@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock import __version__
-from penstock.demo import demonstrate, share_of, warm_up
+from penstock.demo import demonstrate
 from penstock.errors import PenstockError
 from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.recall_plot import save_recall_plot
@@ -81,7 +81,7 @@ def demo(
     memory: Annotated[
         str, typer.Option(help="Rows to make do with, in percent of what the exact join holds.")
     ] = "10%",
-    seed: Annotated[int, typer.Option(min=0, help="Of the market and the joins.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the market and the joins.")] = 0,
     output: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
     ] = Path(_PICTURE),
@@ -99,13 +99,10 @@ def demo(
     Prints how much of the exact answer each strategy gives, and draws it over time.
     """
     terminal = Terminal()
-    share_of(memory)
     picture = picture_place(output, "--output", _PICTURE)
     if json_file is not None and json_file != STDOUT:
         json_file = file_place(json_file, "--json")
 
-    with terminal.step("Compiling the kernels (first run only) ..."):
-        warm_up()
     found = demonstrate(auctions=auctions, memory=memory, seed=seed, step=terminal.step)
     with terminal.step("Drawing the picture ..."):
         save_recall_plot(

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from penstock.demo.figures import Demonstration, Run
-from penstock.demo.run import demonstrate, share_of, warm_up
+from penstock.demo.run import demonstrate
 
-__all__ = ["Demonstration", "Run", "demonstrate", "share_of", "warm_up"]
+__all__ = ["Demonstration", "Run", "demonstrate"]

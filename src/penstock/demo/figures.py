@@ -48,7 +48,7 @@ class Run:
     arrivals
         Tuples that came, of both streams.
     seconds
-        What the join took, by the clock.
+        What the join took, by the clock: the least of a few times.
     recall_in_bins
         Recall among the results of each bin of time; NaN where the exact join has none.
     """
@@ -124,8 +124,8 @@ class Demonstration:
             f"{self.bids:,} bids are joined with the auctions that they are for: "
             f"{self.auctions:,} auctions open over {DAYS} days, each for {LIFE_DAYS} days. "
             f"The exact join holds up to {exact.rows_most:,} rows; the others may hold "
-            f"{self.budget_rows:,} ({self.memory}), and must let tuples go whose matches are "
-            f"still to come."
+            f"{self.budget_rows:,} ({self.memory}), and when memory is full they let tuples go "
+            f"whose matches are still to come."
         )
 
     @property

@@ -99,6 +99,17 @@ def _of_lists(array: pa.ListArray) -> Integers:
     return hashes
 
 
+def _of_decimals(array: pa.Array) -> Integers:
+    width = array.type.bit_width // 8
+    raw = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+    raw = raw[array.offset * width : (array.offset + len(array)) * width].reshape(-1, width)
+    words = raw.view(np.int32 if width == 4 else np.int64).astype(np.int64)
+    hashes = np.zeros(len(array), np.int64)
+    for column in words.T:
+        stir_each(hashes, np.ascontiguousarray(column))
+    return hashes
+
+
 def _of_bytes(array: pa.Array) -> Integers:
     binary = array.cast(pa.large_binary())
     hashes = np.empty(len(array), np.int64)
@@ -160,7 +171,7 @@ _BY_KIND: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], Intege
     (pa.types.is_null, lambda array: np.full(len(array), _NULL)),
     (pa.types.is_struct, _of_structs),
     (_is_list, _of_lists),
-    (pa.types.is_decimal, lambda array: _of_bytes(array.cast(pa.string()))),
+    (pa.types.is_decimal, _of_decimals),
     (_is_bytes, _of_bytes),
     (_is_word, _of_words),
 )

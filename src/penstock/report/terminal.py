@@ -29,6 +29,8 @@ class Terminal:
 
     Parameters
     ----------
+    is_terminal
+        Whether a terminal shows it; None to ask the system.
     patience
         After how many seconds of work a reader who sees no spinner is told what is going on.
 
@@ -40,15 +42,20 @@ class Terminal:
     bids       400
     """
 
-    def __init__(self, *, patience: float = 2.0) -> None:
-        self._console = Console(highlight=False, emoji=False, markup=False)
+    def __init__(self, *, is_terminal: bool | None = None, patience: float = 2.0) -> None:
+        self._is_terminal = sys.stdout.isatty() if is_terminal is None else is_terminal
         self._patience = patience
-        if not self._console.is_terminal:
-            self._console.width = _PLAIN_WIDTH
+        self._console = Console(
+            force_terminal=self._is_terminal,
+            width=None if self._is_terminal else _PLAIN_WIDTH,
+            highlight=False,
+            emoji=False,
+            markup=False,
+        )
 
     def say(self, text: str = "") -> None:
         """Print a paragraph."""
-        self._console.print(text, soft_wrap=not self._console.is_terminal)
+        self._console.print(text, soft_wrap=not self._is_terminal)
 
     def line(self, text: str) -> None:
         """Print a line that is not to be broken: a command or a path, to be copied whole."""
@@ -65,11 +72,12 @@ class Terminal:
             Their cells.
         """
         cells = [list(row) for row in rows]
-        lines = self._console.is_terminal
         table = Table(
-            box=box.SIMPLE_HEAD if lines else None,
+            box=box.SIMPLE_HEAD if self._is_terminal else None,
+            show_edge=False,
             pad_edge=False,
-            padding=(0, 2, 0, 0),
+            # A box has a column of its own between cells.
+            padding=(0, 1 if self._is_terminal else 2, 0, 0),
             header_style="bold",
         )
         for index, heading in enumerate(headings):
@@ -86,7 +94,7 @@ class Terminal:
     @contextmanager
     def step(self, words: str) -> Iterator[None]:
         """Say what is going on while the body of a ``with`` runs."""
-        if self._console.is_terminal:
+        if self._is_terminal:
             with self._console.status(words):
                 yield
             return

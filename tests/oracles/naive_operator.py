@@ -1,0 +1,194 @@
+"""The operator by its definition: lists and loops, one tuple after another.
+
+Written from what a join means, not from the kernels: no index, no queue, no heap. Every tuple is
+compared with every combination of rows held.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.engine.identity import content_hashes, draws
+from tests.oracles.naive_predicates import holds, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from penstock.engine.plan import Plan
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+# A row's identity: the number of its batch, and of its row in that batch's table.
+Identity = tuple[int, int]
+
+
+@dataclass
+class Row:
+    """A tuple on its way through the join."""
+
+    stream: int
+    time: Any
+    key: tuple[Any, ...] | None
+    identity: Identity
+    hash: int = 0
+    draw: float = 0.0
+    birth: int = 0
+
+
+@dataclass
+class NaiveOperator:
+    """What `Operator` should do, for one shard; `max_ahead` is not looked at."""
+
+    plan: Plan
+    batches: int = 0
+    births: int = 0
+    held_most: int = 0
+    emitted: int = 0
+    held: list[list[Row]] = field(default_factory=list)
+    clocks: list[Any] = field(default_factory=list)
+    counts: list[Counter[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        streams = len(self.plan.sides)
+        self.held = [[] for _ in range(streams)]
+        self.clocks = [None] * streams  # None until something has come
+        self.counts = [Counter() for _ in range(streams)]
+        self.budget = self.plan.spec.budget
+        self.strategy = self.plan.spec.goal.strategy
+
+    def process(self, tables: Mapping[str, pa.Table]) -> list[tuple[Identity, ...]]:
+        """Join one batch: give the identities of the rows of each result."""
+        arriving: list[Row] = []
+        for s, side in enumerate(self.plan.sides):
+            if side.name in tables:
+                arriving += self.take_in(s, tables[side.name])
+        results: list[tuple[Identity, ...]] = []
+        for row in sorted(arriving, key=lambda row: (row.time, row.stream)):
+            results += self.deal_with(row)
+        self.batches += 1
+        self.emitted += len(results)
+        return results
+
+    def take_in(self, s: int, table: pa.Table) -> list[Row]:
+        """Give the rows of a stream that take part, in their order among themselves."""
+        side, count = self.plan.sides[s], self.counts[s]
+        columns = [table.column(name).to_pylist() for name in side.columns]
+        hashes = content_hashes(table)
+        rows = []
+        for number, time in enumerate(times_of(table.column(side.time), self.plan.time.unit)):
+            count["arrived"] += 1
+            clock = self.clocks[s]
+            if time is None or not math.isfinite(time) or abs(time) >= 2**61:
+                count["bad_times"] += 1
+            elif clock is not None and time < clock - side.lateness:
+                count["late"] += 1
+            else:
+                key = key_of(self.plan.spec.on, tuple(column[number] for column in columns))
+                count["null_keys"] += key is None
+                rows.append(Row(s, time, key, (self.batches, number), int(hashes[number])))
+        if self.budget is None:
+            return sorted(rows, key=lambda row: row.time)
+        rows = sorted(rows, key=lambda row: (row.time, row.hash))
+        for row, draw in zip(rows, self.draw(s, rows), strict=True):
+            row.draw = draw
+        return rows
+
+    def draw(self, s: int, rows: list[Row]) -> list[float]:
+        times = np.array([row.time for row in rows], self.plan.time.dtype)
+        hashes = np.array([row.hash for row in rows], np.int64)
+        return list(draws(self.plan.spec.seed, s, times, hashes).tolist())
+
+    def deal_with(self, row: Row) -> list[tuple[Identity, ...]]:
+        """Take one tuple through the join; give its results."""
+        s, count = row.stream, self.counts[row.stream]
+        row.birth = self.births
+        self.births += 1
+        self.clocks[s] = row.time if self.clocks[s] is None else max(self.clocks[s], row.time)
+        for other in range(len(self.held)):
+            self.expire(other)
+        if row.key is None:
+            return []
+        results = self.probe(row)
+        if self.is_past(row):
+            count["expired"] += 1
+        elif self.make_room(row):
+            self.held[s].append(row)
+        else:
+            count["dropped"] += 1
+        count["held_most"] = max(count["held_most"], len(self.held[s]))
+        self.held_most = max(self.held_most, sum(map(len, self.held)))
+        return results
+
+    def is_past(self, row: Row) -> bool:
+        """Say whether no tuple still to come can join a row."""
+        others = [o for o in range(len(self.clocks)) if o != row.stream]
+        if any(self.clocks[o] is None for o in others):
+            return False
+        horizon = min(self.clocks[o] - self.plan.sides[o].lateness for o in others)
+        return bool(horizon - row.time > self.plan.sides[row.stream].window)
+
+    def expire(self, s: int) -> None:
+        staying = [row for row in self.held[s] if not self.is_past(row)]
+        self.counts[s]["expired"] += len(self.held[s]) - len(staying)
+        self.held[s] = staying
+
+    def probe(self, row: Row) -> list[tuple[Identity, ...]]:
+        """Look at every combination of the row with one row of each other stream."""
+        candidates = [[row] if s == row.stream else rows for s, rows in enumerate(self.held)]
+        return [
+            tuple(member.identity for member in members)
+            for members in product(*candidates)
+            if self.joins(members)
+        ]
+
+    def joins(self, members: tuple[Row, ...]) -> bool:
+        newest = max(member.time for member in members)
+        within = all(
+            newest - member.time <= side.window
+            for member, side in zip(members, self.plan.sides, strict=True)
+        )
+        spec = self.plan.spec
+        return within and holds(spec.on, spec.names, [member.key or () for member in members])
+
+    def make_room(self, newcomer: Row) -> bool:
+        """Evict a row if there is no room; give False if the newcomer is the one to go."""
+        if self.budget is None:
+            return True
+        limit = self.budget.rows
+        assert limit is not None
+        if sum(map(len, self.held)) < limit:
+            return True
+        share = Fraction(limit, len(self.held))
+        claims = [
+            (len(rows) + (s == newcomer.stream) - share, s == newcomer.stream, -s)
+            for s, rows in enumerate(self.held)
+        ]
+        loser = -max(claims)[2]
+        own = [newcomer] if loser == newcomer.stream else []
+        victim = min(self.held[loser] + own, key=self.first_to_go)
+        if victim is newcomer:
+            return False
+        self.held[loser].remove(victim)
+        self.counts[loser]["evicted"] += 1
+        return True
+
+    def first_to_go(self, row: Row) -> tuple[Any, int]:
+        return (row.time if self.strategy == "fifo" else row.draw), row.birth
+
+
+def times_of(column: pa.ChunkedArray, unit: str | None) -> list[Any]:
+    """Give times as numbers; timestamps in the unit that the join counts in."""
+    if unit is None:
+        return list(column.to_pylist())
+    factor = PER_SECOND[unit] // PER_SECOND[column.type.unit]
+    counts = column.cast("int64").to_pylist()
+    return [None if count is None else count * factor for count in counts]
