@@ -108,9 +108,9 @@ def _memory() -> str:
 
 
 def rewrite(page: str, sections: dict[str, str]) -> str:
-    """Replace what a page has between the markers of each section.
+    r"""Replace what a page has between the markers of each section.
 
-    >>> page = "Before.\\n<!-- a: begin -->\\nold\\n<!-- a: end -->\\nAfter.\\n"
+    >>> page = "Before.\n<!-- a: begin -->\nold\n<!-- a: end -->\nAfter.\n"
     >>> print(rewrite(page, {"a": "new"}), end="")
     Before.
     <!-- a: begin -->

@@ -55,9 +55,7 @@ def steps_of(run: Callable[[], object], arrivals: int) -> tuple[Step, ...]:
     total = engine["replay", "replay"]
     times = {name: sum(engine[which] for which in functions) for name, functions in _STEPS.items()}
     times["everything else"] = total - sum(times.values())
-    return tuple(
-        Step(name, time / arrivals * 1e9, time / total) for name, time in times.items()
-    )
+    return tuple(Step(name, time / arrivals * 1e9, time / total) for name, time in times.items())
 
 
 _Entry = tuple[tuple[str, int, str], tuple[int, int, float, float, object]]

@@ -58,7 +58,6 @@ class Timed(Generic[T]):
 
 def timed(run: Callable[[], T], keep: Callable[[T], U], clock: Clock = CLOCK) -> Timed[U]:
     """Measure one run. What `keep` does, and to let go of the result, is not counted."""
-    gc.collect()
     start = clock()
     result = run()
     seconds = clock() - start
@@ -79,6 +78,7 @@ def take_turns(
     for number in range(rounds + 1):
         say(f"round {number} of {rounds}" if number else "warm-up")
         for name, run in contestants.items():
+            gc.collect()
             turn = timed(run, keep)
             if number:
                 turns[name].append(turn)

@@ -99,7 +99,7 @@ class Specification:
 
     streams: Mapping[str, Stream]
     on: Predicate
-    goal: Goal = MaxSubset()
+    goal: Goal = MaxSubset()  # noqa: RUF009  # frozen: one for all is as good as one for each
     budget: Budget | None = None
     seed: int = 0
     names: tuple[str, ...] = field(init=False, repr=False)

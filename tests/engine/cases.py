@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from tests.engine.support import Pick
 
 NAMES = ("a", "b", "c")
-WHOLE = [None, 0, 1, 2, 3, -1, -2, 5]
-TENTHS = [None, float("nan"), 0.0, -0.0, 0.1, 0.2, 0.3, -0.7, 0.9, 1.1, float("inf"), 1e-9, -3e300]
-TEXT = [None, "", "x", "y", "xy"]
+# The first value is as common as all others together.
+WHOLE = [0, 1, None, 2, 3, -1, -2, 5]
+TENTHS = [0.1, 0.2, 0.0, -0.0, 0.3, None, math.nan, -0.7, 0.9, 1.1, math.inf, 1e-9, -3e300]
+TEXT = ["x", "", None, "y", "xy"]
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class Size:
 
     batches: int = 3
     rows: int = 5  # of each stream and batch
-    times: int = 8  # that a batch spans
-    window: int = 10
+    times: int = 6  # that a batch spans
+    window: int = 12
     budget: int = 7  # rows beyond one for each stream
     full: bool = False
 
@@ -106,6 +107,7 @@ def make_case(
     streams: int = 2,
     strategy: str | None = None,
     floating_time: bool = False,
+    in_bytes: bool = False,
     size: Size = Size(),  # noqa: B008 -- frozen
 ) -> Case:
     """Make a join without a budget, or with one for the given strategy.
@@ -114,6 +116,8 @@ def make_case(
     """
     names = NAMES[:streams]
     budget = None if strategy is None else ps.Budget(rows=streams + pick(0, size.budget))
+    if in_bytes:
+        budget = ps.Budget(memory=200 * (streams + pick(0, size.budget)))
     unit = 0.25 if floating_time else 1
     join = ps.Join(
         streams={
@@ -128,7 +132,8 @@ def make_case(
         seed=pick(0, 3),
     )
     step = pick(size.times if size.full else 0, size.times)
-    lags = [pick(0, 2 * size.times) for _ in names]  # 0 for all: the streams are in step
+    most = pick(0, 1) * 2 * size.times
+    lags = [pick(0, most) for _ in names]  # 0 for all: the streams are in step
     distinct = bool(pick(0, 1))  # rows that differ in more than time and key
     batches = []
     for number in range(pick(size.batches if size.full else 1, size.batches)):
@@ -138,10 +143,16 @@ def make_case(
             times = _times(pick, rows, number * step - lag, size.times)
             columns = {"t": _as_numbers(times, floating=floating_time)}
             for i, (type_, values) in enumerate(kind.columns):
-                chosen = [values[pick(0, len(values) - 1)] for _ in range(rows)]
+                chosen = [
+                    values[max(0, pick(1 - len(values), len(values) - 1))] for _ in range(rows)
+                ]
                 columns[f"k{i}"] = pa.array(chosen, type_)
             if distinct:
                 columns["tag"] = pa.array([1000 * number + i for i in range(rows)], pa.int64())
+            if in_bytes:
+                columns["text"] = pa.array(
+                    ["x" * 50 * pick(0, 9) for _ in range(rows)], pa.string()
+                )
             tables[name] = pa.table(columns)
         batches.append(tables)
     return Case(join, batches)

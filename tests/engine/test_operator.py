@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 STRATEGIES = (None, "fifo", "random")
 WHOLE = [name for name, kind in KINDS.items() if not kind.is_floating]
-LARGE = Size(batches=8, rows=40, times=30, window=40, budget=60, full=True)
+LARGE = Size(batches=6, rows=30, times=30, window=40, budget=60, full=True)
 
 
 @pytest.mark.nojit
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", WHOLE)
 @given(pick=choices())
-@examples(40)
+@examples(30)
 def test_two_streams_join_as_their_naive_twin(name: str, strategy: str | None, pick: Pick) -> None:
     assert_twins(make_case(pick, KINDS[name], strategy=strategy))
 
@@ -39,11 +39,23 @@ def test_two_streams_join_as_their_naive_twin(name: str, strategy: str | None, p
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", WHOLE)
 @given(pick=choices())
-@examples(20)
+@examples(15)
 def test_three_streams_join_as_their_naive_twin(
     name: str, strategy: str | None, pick: Pick
 ) -> None:
     assert_twins(make_case(pick, KINDS[name], streams=3, strategy=strategy))
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("strategy", ["fifo", "random"])
+@given(pick=choices())
+@examples(40)
+def test_a_budget_in_bytes_is_kept_as_by_the_naive_twin(strategy: str, pick: Pick) -> None:
+    size = Size(rows=8)
+    kind, streams = KINDS["equal whole"], pick(2, 3)
+    assert_twins(
+        make_case(pick, kind, streams=streams, strategy=strategy, in_bytes=True, size=size)
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

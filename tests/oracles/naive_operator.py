@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.engine.identity import content_hashes, draws
+from penstock.engine.sizes import row_sizes
+from penstock.engine.store import ROW_OVERHEAD
 from tests.oracles.naive_predicates import holds, key_of
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ class Row:
     time: Any
     key: tuple[Any, ...] | None
     identity: Identity
-    hash: int = 0
+    hash: int
+    size: int
     draw: float = 0.0
     birth: int = 0
 
@@ -51,6 +54,7 @@ class NaiveOperator:
     plan: Plan
     batches: int = 0
     births: int = 0
+    bytes_seen: int = 0
     held_most: int = 0
     emitted: int = 0
     held: list[list[Row]] = field(default_factory=list)
@@ -82,7 +86,7 @@ class NaiveOperator:
         """Give the rows of a stream that take part, in their order among themselves."""
         side, count = self.plan.sides[s], self.counts[s]
         columns = [table.column(name).to_pylist() for name in side.columns]
-        hashes = content_hashes(table)
+        hashes, sizes = content_hashes(table).tolist(), row_sizes(table).tolist()
         rows = []
         for number, time in enumerate(times_of(table.column(side.time), self.plan.time.unit)):
             count["arrived"] += 1
@@ -94,7 +98,8 @@ class NaiveOperator:
             else:
                 key = key_of(self.plan.spec.on, tuple(column[number] for column in columns))
                 count["null_keys"] += key is None
-                rows.append(Row(s, time, key, (self.batches, number), int(hashes[number])))
+                identity = (self.batches, number)
+                rows.append(Row(s, time, key, identity, hashes[number], sizes[number]))
         if self.budget is None:
             return sorted(rows, key=lambda row: row.time)
         rows = sorted(rows, key=lambda row: (row.time, row.hash))
@@ -112,6 +117,7 @@ class NaiveOperator:
         s, count = row.stream, self.counts[row.stream]
         row.birth = self.births
         self.births += 1
+        self.bytes_seen += row.size
         self.clocks[s] = row.time if self.clocks[s] is None else max(self.clocks[s], row.time)
         for other in range(len(self.held)):
             self.expire(other)
@@ -161,25 +167,40 @@ class NaiveOperator:
 
     def make_room(self, newcomer: Row) -> bool:
         """Evict a row if there is no room; give False if the newcomer is the one to go."""
-        if self.budget is None:
+        limit = self.limit()
+        if limit is None:
             return True
-        limit = self.budget.rows
-        assert limit is not None
+        while sum(map(len, self.held)) > limit:  # the limit itself has fallen
+            self.evict(min(self.held[self.loser(newcomer, limit)], key=self.first_to_go))
         if sum(map(len, self.held)) < limit:
             return True
+        loser = self.loser(newcomer, limit)
+        own = [newcomer] if loser == newcomer.stream else []
+        victim = min(self.held[loser] + own, key=self.first_to_go)
+        if victim is newcomer:
+            return False
+        self.evict(victim)
+        return True
+
+    def limit(self) -> int | None:
+        """Say how many rows may be held: of bytes, as many as fit by their mean size so far."""
+        if self.budget is None or self.budget.memory_bytes is None:
+            return None if self.budget is None else self.budget.rows
+        fitting = self.budget.memory_bytes / (ROW_OVERHEAD + self.bytes_seen / self.births)
+        return max(int(fitting), len(self.held))
+
+    def loser(self, newcomer: Row, limit: int) -> int:
+        """Give the stream that claims most above its share, the newcomer counted with its own."""
         share = Fraction(limit, len(self.held))
         claims = [
             (len(rows) + (s == newcomer.stream) - share, s == newcomer.stream, -s)
             for s, rows in enumerate(self.held)
         ]
-        loser = -max(claims)[2]
-        own = [newcomer] if loser == newcomer.stream else []
-        victim = min(self.held[loser] + own, key=self.first_to_go)
-        if victim is newcomer:
-            return False
-        self.held[loser].remove(victim)
-        self.counts[loser]["evicted"] += 1
-        return True
+        return -max(claims)[2]
+
+    def evict(self, row: Row) -> None:
+        self.held[row.stream].remove(row)
+        self.counts[row.stream]["evicted"] += 1
 
     def first_to_go(self, row: Row) -> tuple[Any, int]:
         return (row.time if self.strategy == "fifo" else row.draw), row.birth

@@ -14,8 +14,9 @@ import pyarrow as pa
 from penstock.engine.columns import decoded
 from penstock.engine.kernels.words import fold, hash_each, stir_each
 
-# What stands for a null: any word will do, this is the golden ratio's.
-_NULL = np.int64(-7046029254386353131)
+# What stands for a null, and what every hash begins with: any words will do.
+_NULL = np.int64(0x1D8AF066F1B4A2C3)
+_START = np.int64(0x2545F4914F6CDD1D)
 # 2**-53: the 53 upper bits of a word as a fraction.
 _UNIT = 2.0**-53
 
@@ -32,7 +33,7 @@ def content_hashes(table: pa.Table) -> Integers:
     >>> bool(hashes[0] == hashes[1]), bool(hashes[0] == hashes[2])
     (True, False)
     """
-    hashes = np.zeros(table.num_rows, np.int64)
+    hashes = np.full(table.num_rows, _START)
     for column in table.columns:
         stir_each(hashes, _hashes(decoded(column)))
     return hashes
@@ -83,7 +84,7 @@ def _hashes(array: pa.Array) -> Integers:
 
 
 def _of_structs(array: pa.StructArray) -> Integers:
-    hashes = np.zeros(len(array), np.int64)
+    hashes = np.full(len(array), _START)
     for child in array.flatten():
         stir_each(hashes, _hashes(child))
     return hashes
@@ -104,7 +105,7 @@ def _of_decimals(array: pa.Array) -> Integers:
     raw = np.frombuffer(array.buffers()[1] or b"", np.uint8)
     raw = raw[array.offset * width : (array.offset + len(array)) * width].reshape(-1, width)
     words = raw.view(np.int32 if width == 4 else np.int64).astype(np.int64)
-    hashes = np.zeros(len(array), np.int64)
+    hashes = np.full(len(array), _START)
     for column in words.T:
         stir_each(hashes, np.ascontiguousarray(column))
     return hashes

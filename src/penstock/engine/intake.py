@@ -17,6 +17,8 @@ from penstock.engine.kernels.weave import weave
 from penstock.engine.sizes import row_sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from penstock.engine.arrays import Array, Indices, Integers, Mask
@@ -46,7 +48,7 @@ class Columns:
     times: Array
     words: Integers
     values: Array
-    blank: Mask
+    has_key: Mask
     identities: Integers  # hashes of the rows' contents; empty where not wanted
     sizes: Integers  # bytes of each row; empty where not wanted
 
@@ -103,10 +105,10 @@ def read_side(
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
     words, values, has_key = read_keys(plan, side, table, coder)
-    blank = ~has_key[index]
-    watch.null_keys += int(np.count_nonzero(blank))
+    has_key = has_key[index]
+    watch.null_keys += int(index.size - np.count_nonzero(has_key))
     sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
-    return Columns(index, kept, words[index], values[index], blank, identities, sizes)
+    return Columns(index, kept, words[index], values[index], has_key, identities, sizes)
 
 
 def _not_far_ahead(times: Array, clock: float, most: float, watch: Watch) -> int:
@@ -150,24 +152,42 @@ def read_keys(
     return np.zeros(values.size, np.int64), np.where(good, values, 0), good
 
 
-def merge(plan: Plan, sides: list[Columns], places: list[Indices]) -> tuple[Array, Integers]:
-    """Put all streams' rows into one sequence of arrivals, in time order.
+@dataclass(frozen=True)
+class Merged:
+    """All streams' rows as one sequence of arrivals, in time order.
 
-    Gives also, for each arrival, its place among the rows of all streams one after another.
-    Priorities and limits are left at 0.
+    Priorities and limits are left at 0 for the caller to fill in.
     """
-    starts = np.zeros(len(sides) + 1, np.int64)
-    np.cumsum([side.index.size for side in sides], out=starts[1:])
-    times = np.concatenate([side.times for side in sides])
+
+    arrivals: Array
+    order: Integers  # for each arrival its place in: ticks, then each stream's rows in turn
+    ticks: int
+
+    def spread(self, columns: Sequence[Array]) -> Array:
+        """Give each arrival its value from the streams' columns, 0 for a tick."""
+        return np.concatenate([np.zeros(self.ticks, columns[0].dtype), *columns])[self.order]
+
+
+def merge(
+    plan: Plan, sides: list[Columns], places: list[Indices], heard: Sequence[Array]
+) -> Merged:
+    """Put all streams' rows into one sequence, and what was heard of their times elsewhere."""
+    count = len(sides)
+    runs = [*heard, *(side.times for side in sides)]
+    starts = np.zeros(2 * count + 1, np.int64)
+    np.cumsum([run.size for run in runs], out=starts[1:])
+    times = np.concatenate(runs)
     order = np.empty(times.size, np.int64)
-    streams = np.empty(times.size, np.int16)
-    weave(times, starts, starts[:-1].copy(), order, streams)
+    run_of = np.empty(times.size, np.int16)
+    weave(times, starts, starts[:-1].copy(), order, run_of)
     arrivals = np.zeros(times.size, layout.arrival_type(plan.time.dtype, plan.values.dtype))
-    arrivals["stream"] = streams
+    merged = Merged(arrivals, order, int(starts[count]))
+    arrivals["stream"] = run_of % count
     arrivals["time"] = times[order]
-    arrivals["word"] = np.concatenate([side.words for side in sides])[order]
-    arrivals["value"] = np.concatenate([side.values for side in sides])[order]
-    arrivals["ref"] = np.concatenate([side.index for side in sides])[order]
-    arrivals["place"] = np.concatenate(places)[order]
-    arrivals["blank"] = np.concatenate([side.blank for side in sides])[order]
-    return arrivals, order
+    arrivals["word"] = merged.spread([side.words for side in sides])
+    arrivals["value"] = merged.spread([side.values for side in sides])
+    arrivals["ref"] = merged.spread([side.index for side in sides])
+    arrivals["place"] = merged.spread(places)
+    blank = merged.spread([np.where(side.has_key, 0, layout.NO_KEY) for side in sides])
+    arrivals["blank"] = np.where(run_of < count, layout.TICK, blank)
+    return merged

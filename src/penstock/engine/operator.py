@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.identity import draws
-from penstock.engine.intake import Columns, Wanted, Watch, merge, read_side
+from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.loop import advance, join
+from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, Results, grown, make_results
@@ -25,7 +25,7 @@ from penstock.strategies import Arriving, Evict, strategy_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.arrays import Array, Floats
     from penstock.engine.plan import Plan
 
 # Arrivals per call of the compiled loop: memory is reserved for so many, and the order of probing
@@ -71,6 +71,8 @@ class Operator:
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
         self.row_limit = self._rows  # rows that may be held now
+        # Where the budget is in bytes: each stream's rows so far, and their bytes.
+        self.measured = np.zeros((count, 2), np.int64)
         self.saved: dict[str, int] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
@@ -83,7 +85,7 @@ class Operator:
     def process(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[int | float | None] | None = None,
+        heard: Sequence[Array] | None = None,
     ) -> pa.Table:
         """Join one batch and give its results; see `pieces`."""
         return pa.concat_tables(
@@ -93,7 +95,7 @@ class Operator:
     def pieces(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[int | float | None] | None = None,
+        heard: Sequence[Array] | None = None,
     ) -> Iterator[pa.Table]:
         """Join one batch and give its results piece by piece.
 
@@ -104,18 +106,17 @@ class Operator:
         tables
             For each stream the rows that came; a stream may be left out if none did.
         heard
-            For each stream the greatest time that is known to have come, in this shard or in
-            another one; None where nothing is known.
+            For each stream, times in order that it is known to have reached by now, in this
+            shard or in another one; see `sharding.ticks`.
         """
         sides = [self._read(s, tables) for s in range(len(self.plan.sides))]
         places = self.store.make_places([side.times for side in sides])
-        arrivals, order = merge(self.plan, sides, places)
-        self._rank(sides, arrivals, order)
-        self._limit(sides, arrivals, order)
-        yield from self._join(arrivals)
-        for s, time in enumerate(heard or ()):
-            if time is not None:
-                advance(self.store.memory, s, time)
+        if heard is None:
+            heard = [np.zeros(0, self.plan.time.dtype)] * len(sides)
+        merged = merge(self.plan, sides, places, heard)
+        self._rank(sides, merged)
+        self._limit(sides, merged)
+        yield from self._join(merged.arrivals)
         for s, placed in enumerate(places):
             base = int(self.store.memory.streams["base"][s])
             rows = self.store.memory.queue[base + placed.astype(np.int64)]
@@ -132,7 +133,7 @@ class Operator:
         clock = self.store.memory.streams["clock"][s].item()
         return read_side(self.plan, side, payload.batch, self.coder, clock, watch, self._wanted)
 
-    def _rank(self, sides: list[Columns], arrivals: Array, order: Integers) -> None:
+    def _rank(self, sides: list[Columns], merged: Merged) -> None:
         """Have the strategy give each arrival its priority."""
         if self._strategy is None:
             return
@@ -144,21 +145,27 @@ class Operator:
             if given is None:
                 return
             priorities.append(given)
-        arrivals["priority"] = np.concatenate(priorities)[order]
+        merged.arrivals["priority"] = merged.spread(priorities)
 
-    def _limit(self, sides: list[Columns], arrivals: Array, order: Integers) -> None:
+    def _limit(self, sides: list[Columns], merged: Merged) -> None:
         """Say how many rows may be held once each arrival has been dealt with."""
+        arrivals = merged.arrivals
         if self._rows is not None:
             arrivals["limit"] = self._rows
         if self._memory is None or not arrivals.size:
             return
-        # memory / mean size of the rows so far: the same whatever batches they came in.
-        sizes = np.concatenate([side.sizes for side in sides])[order]
-        rows = self.store.measured[0] + np.arange(1, sizes.size + 1)
-        total = self.store.measured[1] + np.cumsum(sizes)
-        least = len(self.plan.sides)
-        arrivals["limit"] = np.maximum(self._memory / (ROW_OVERHEAD + total / rows), least)
-        self.store.measured[:] = rows[-1], total[-1]
+        # The mean size so far of the rows of the stream that has the largest: whatever mix of
+        # streams is held fits, and the same rows give the same limit whatever batches they came in.
+        sizes = merged.spread([side.sizes for side in sides])
+        row_size = np.zeros(arrivals.size)
+        for s in range(len(sides)):
+            mine = (arrivals["stream"] == s) & (arrivals["blank"] == 0)
+            rows = self.measured[s, 0] + np.cumsum(mine)
+            total = self.measured[s, 1] + np.cumsum(np.where(mine, sizes, 0))
+            row_size = np.maximum(row_size, total / np.maximum(rows, 1))
+            self.measured[s] = rows[-1], total[-1]
+        least = len(sides)
+        arrivals["limit"] = np.maximum(self._memory / (ROW_OVERHEAD + row_size), least)
         self.row_limit = int(arrivals["limit"][-1])
 
     def _join(self, arrivals: Array) -> Iterator[pa.Table]:
@@ -222,7 +229,8 @@ class Operator:
         total_bytes = 0.0
         for s, side in enumerate(self.plan.sides):
             record, watch = records[s], self.watches[s]
-            row_bytes = watch.payload_bytes / watch.arrived if watch.arrived else 0.0
+            rows, size = self.measured[s] if self._memory else (watch.arrived, watch.payload_bytes)
+            row_bytes = float(size / rows) if rows else 0.0
             counted = ("dropped", "evicted", "expired", "held", "held_most")
             streams[side.name] = StreamMetrics(
                 arrived=watch.arrived,
@@ -233,7 +241,7 @@ class Operator:
                 row_bytes=row_bytes,
                 **{name: int(record[name]) for name in counted},
             )
-            total_bytes += int(record["held_most"]) * (row_bytes + ROW_OVERHEAD)
+            total_bytes += int(record["held_at_most"]) * (row_bytes + ROW_OVERHEAD)
         return Metrics(
             streams=streams,
             strategy=None if self._strategy is None else self._strategy.name,

@@ -90,6 +90,12 @@ class Plan:
         return longest / _SUB_WINDOWS if self.time.dtype.kind == "f" else longest // _SUB_WINDOWS
 
     @property
+    def tick(self) -> int | float:
+        """How far a stream's time must go for all shards to be told."""
+        longest = max(side.window for side in self.sides) or 16 * (self.time.units_per_second or 1)
+        return longest / 16 if self.time.dtype.kind == "f" else max(1, longest // 16)
+
+    @property
     def result_schema(self) -> pa.Schema:
         """Schema of the results: a struct per stream, ``time`` and ``weight``."""
         fields = [pa.field(side.name, pa.struct(list(side.schema))) for side in self.sides]
@@ -149,6 +155,19 @@ def _check_columns(stream: str, schema: pa.Schema, wanted: tuple[str, ...]) -> N
                 f'columns of stream "{stream}" must have different names; got "{column}" twice; '
                 f"rename one"
             )
+    for field in schema:
+        try:
+            pa.table({"x": pa.nulls(1, field.type)}).take(pa.array([0]))
+            pa.schema([("row", pa.struct([field]))]).empty_table()
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+            raise SchemaError(
+                must(
+                    f'column "{field.name}" of stream "{stream}"',
+                    "of a type that Arrow can pick rows of",
+                    field.type,
+                    "cast it to a plain type, such as string",
+                )
+            ) from error
     for column in wanted:
         if column not in schema.names:
             raise SchemaError(
@@ -218,12 +237,13 @@ def rule_record(plan: Plan) -> np.ndarray:
     record["width"] = plan.rule.width
     # A bound is the sum of at most a few rounded terms: 2**-49 is 16 units in the last place.
     record["slack"] = 2.0**-49 if floating else 0
+    record["bottom"] = -np.inf if floating else np.iinfo(np.int64).min
     record["top"] = np.inf if floating else np.iinfo(np.int64).max
     # Up to 2**53 buckets a float64's neighbour is in the same bucket or the next; all beyond are
     # one. The largest float itself bounds the edge, so that an infinite bound is beyond it.
-    largest = np.finfo(np.float64).max if floating else np.iinfo(np.int64).max
-    record["edge"] = min(2.0**53 * float(plan.rule.width), largest) if floating else largest
-    record["last_bucket"] = 2**53 if floating else 0
+    if floating:
+        record["edge"] = edge = min(2.0**53 * plan.rule.width, np.finfo(np.float64).max)
+        record["last_bucket"] = edge // plan.rule.width + 1
     for field in ("free_row", "free_slot"):
         record[field] = layout.NOTHING
     return record

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
-from penstock.engine.sharding import route
+from penstock.engine.sharding import route, ticks
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import Metrics, total
@@ -49,7 +49,7 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
     results = [plan.result_schema.empty_table()]
     copies = dict.fromkeys(spec.names, 0)
     for batch in _in_step(batches):
-        heard = greatest_times(plan, batch)
+        heard = ticks(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for name, table in batch.items():
             copies[name] += sum(part[name].num_rows for part in routed) - table.num_rows
@@ -87,23 +87,6 @@ def check_shards(plan: Plan, shards: object) -> None:
                 "raise it, or use fewer shards",
             )
         )
-
-
-def greatest_times(plan: Plan, batch: Mapping[str, pa.Table]) -> list[int | float | None]:
-    """Give the greatest time of each stream in a batch, for all shards to hear of.
-
-    None where nothing came, and for a stream with `max_ahead`: whether to believe the greatest
-    time is then each shard's own decision.
-    """
-    heard: list[int | float | None] = []
-    for side in plan.sides:
-        table = batch.get(side.name)
-        time = None
-        if table is not None and side.max_ahead is None:
-            times, good = plan.time.read(table.column(side.time))
-            time = times[good].max().item() if good.any() else None
-        heard.append(time)
-    return heard
 
 
 def _batches(name: str, given: object) -> list[pa.Table]:

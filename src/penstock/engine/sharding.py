@@ -28,14 +28,14 @@ from penstock.engine.keys import KeyCoder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.engine.arrays import Integers
+    from penstock.engine.arrays import Array, Integers
     from penstock.engine.plan import Plan
 
 
 # Cells are so many times as wide as what a row reaches: about 1 row in 16 is copied.
 _REACHES_PER_CELL = 32
-# Cell numbers of floats stay where a float64 is exact to far less than a cell.
-_LAST_CELL = 2.0**48
+# Up to here the margin for rounding is far less than a cell; all beyond are one.
+_LAST_CELL = 2.0**40
 
 
 def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
@@ -52,6 +52,28 @@ def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[
             mine = (first == shard) | (last == shard) | (first < 0)
             routed[shard][side.name] = table.filter(pa.array(mine))
     return routed
+
+
+def ticks(plan: Plan, batch: Mapping[str, pa.Table]) -> list[Array]:
+    """Give, for each stream, the times that a batch shows it has reached, for all shards to hear.
+
+    A shard that gets none of a stream's rows would otherwise never know that time goes on, and
+    keep the others' rows for ever. The times are those of a grid, a sixteenth of the longest
+    window apart, so that any cut into batches gives the same ones. A stream with `max_ahead` has
+    none: whether to believe a time is then each shard's own decision.
+    """
+    reached: list[Array] = []
+    for side in plan.sides:
+        table = batch.get(side.name)
+        if table is None or side.max_ahead is not None:
+            reached.append(np.zeros(0, plan.time.dtype))
+            continue
+        times, good = plan.time.read(table.column(side.time))
+        times = np.sort(times[good])
+        cells, first = np.unique(times // plan.tick, return_index=True)
+        # The first row's time where rounding has put the cell's beginning after it.
+        reached.append(np.minimum(cells * plan.tick, times[first]))
+    return reached
 
 
 def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers, Integers]:

@@ -38,7 +38,16 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 _CHECKSUM_BYTES = 4
-_STREAM_FIELDS = ["clock", "horizon", "held_most", "inserted", "dropped", "evicted", "expired"]
+_STREAM_FIELDS = [
+    "clock",
+    "horizon",
+    "held_most",
+    "held_at_most",
+    "inserted",
+    "dropped",
+    "evicted",
+    "expired",
+]
 _RULE_FIELDS = ["held_most", "births", "compared", "produced"]
 _PAIR_FIELDS = ("faced", "found")
 
@@ -104,7 +113,7 @@ def restore(
             record[name] = saved[name]
     operator.watches[:] = [Watch(**watch) for watch in head["watches"]]
     memory.order[:] = head["order"]
-    operator.store.measured[:] = head["measured"]
+    operator.measured[:] = head["measured"]
     operator.row_limit = head["row_limit"]
     save(operator)  # what is in the chunks need not be written again
     return operator
@@ -122,7 +131,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "pairs": {name: memory.pairs[name].tolist() for name in _PAIR_FIELDS},
         "watches": [asdict(watch) for watch in operator.watches],
         "order": memory.order.tolist(),
-        "measured": operator.store.measured.tolist(),
+        "measured": operator.measured.tolist(),
         "row_limit": operator.row_limit,
         "sub_windows": [
             [
@@ -181,7 +190,7 @@ def _open(chunks: Mapping[str, bytes], name: str) -> bytes:
         )
     start = 1 + _CHECKSUM_BYTES
     data = bytes(chunk[start:])
-    if zlib.crc32(data) != int.from_bytes(chunk[1:start], "little"):
+    if len(chunk) < start or zlib.crc32(data) != int.from_bytes(chunk[1:start], "little"):
         raise StateError(
             f'chunk "{name}" of the saved state must be intact; its checksum is wrong; restore it '
             f"from a copy, or start without the saved state"

@@ -38,7 +38,6 @@ class Store:
         rule = rule_record(plan)
         rule["evict"] = evict
         others = [[o for o in range(count) if o != s] for s in range(count)]
-        self.measured = np.zeros(2, np.int64)  # rows and their bytes, where the budget is in bytes
         self._by_priority = evict == layout.EVICT_LOWEST
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
@@ -48,7 +47,8 @@ class Store:
             heaps=np.zeros((count, 0), np.int32),
             streams=streams,
             rule=rule,
-            span=np.array([plan.span], time),
+            # 2**-49 is 16 units in the last place: more than a few sums can be wrong by.
+            span=np.array([plan.span, 2.0**-49 if time.kind == "f" else 0], time),
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
             dead=np.zeros((count, 8), np.int64),

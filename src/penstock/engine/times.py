@@ -58,6 +58,10 @@ class TimeScale:
             factor = _PER_SECOND[self.unit or "us"] // _PER_SECOND[kind.unit]
             good &= np.abs(raw.astype(np.float64)) < TIME_LIMIT / factor
             return (raw if factor == 1 else np.where(good, raw, 0) * factor), good
+        if pa.types.is_uint64(kind):
+            raw, good = as_numpy(column, np.dtype(np.uint64))
+            good &= raw < np.uint64(TIME_LIMIT)
+            return np.where(good, raw, np.uint64(0)).astype(self.dtype), good
         times, good = as_numpy(column, self.dtype)
         if self.dtype.kind == "f":
             good &= np.abs(times) < TIME_LIMIT  # false for NaN too

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Decimals of up to 18 digits fit a 64-bit integer.
 _MOST_DIGITS = 18
+# Bounds of whole numbers are whole numbers of 64 bits themselves.
+_FURTHEST = 2**63
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,12 @@ class ValueScale:
             shift = self.scale
             values, good = as_numpy(column, self.dtype)
         if shift:
-            limit = (2**63 - 1) // 10**shift
-            good &= (values <= limit) & (values >= -limit)  # beyond: no partner could hold it
-            values = np.where(good, values, 0) * 10**shift
+            # Beyond any decimal of 18 digits: larger than all of them is all there is to know.
+            most = 2**63 - 1
+            limit = most // 10**shift
+            inside = (values <= limit) & (values >= -limit)
+            scaled = np.where(inside, values, 0) * 10**shift
+            values = np.where(inside, scaled, np.where(values > 0, most, -most))
         return values, good
 
     def at_least(self, number: Number) -> int | float:
@@ -82,10 +87,19 @@ class ValueScale:
     def _round(self, number: Number, rounding: str) -> int | float:
         if self.floating:
             return float(number)
-        exact = Decimal(number) if not isinstance(number, float) else Decimal(repr(number))
-        whole = int(exact.scaleb(self.scale).to_integral_value(rounding=rounding))
-        # Nothing that fits 64 bits is further apart than this.
-        return max(-(2**62), min(2**62, whole))
+        exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+        with localcontext(prec=400):  # a float has up to 309 digits before the point
+            whole = int(exact.scaleb(self.scale).to_integral_value(rounding=rounding))
+        if abs(whole) >= _FURTHEST:
+            raise SchemaError(
+                must(
+                    "a distance between whole numbers or decimals",
+                    "below 2**63 units of their last place",
+                    number,
+                    "cast the columns to double to compare them at such distances",
+                )
+            )
+        return whole
 
 
 def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
@@ -133,7 +147,7 @@ def bucket_width(scale: ValueScale, low: float, high: float) -> int | float:
     """
     width = high - low
     if not scale.floating:
-        return max(1, min(int(width), 2**62))
+        return max(1, min(int(width), _FURTHEST - 1))
     if width > 0 and math.isfinite(width):
         return width
     return max(1.0, abs(low)) / 1024

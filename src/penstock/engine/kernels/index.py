@@ -11,19 +11,22 @@ import numpy as np
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, SUB, WORD, Memory
 
-# Knuth's and SplitMix64's odd multipliers, as signed 64-bit integers.
-_GOLDEN = np.int64(-7046029254386353131)
-_SECOND = np.int64(-4658895280553007687)
+# SplitMix64's constants. Unsigned: a signed product that overflows is undefined.
+_FIRST = np.uint64(0x9E3779B97F4A7C15)
+_SECOND = np.uint64(0xBF58476D1CE4E5B9)
+_SUB = np.uint64(21)
+_HALF = np.uint64(32)
+_29 = np.uint64(29)
+_POSITIVE = np.uint64(0x3FFFFFFFFFFFFFFF)
 
 
 @kernel
 def mix(word: int | np.int64, sub: int | np.int64) -> np.int64:
     """Spread a key over 62 bits (non-negative)."""
-    # Shifts and xors only of non-negative halves: the same with the JIT off.
-    h = np.int64(word) ^ (np.int64(sub) << np.int64(21))
-    h = (h ^ (h >> np.int64(32))) * _GOLDEN
-    h = (h ^ (h >> np.int64(29))) * _SECOND
-    return (h ^ (h >> np.int64(32))) & np.int64(0x3FFFFFFFFFFFFFFF)
+    h = np.uint64(word) ^ (np.uint64(sub) << _SUB)
+    h = (h ^ (h >> _HALF)) * _FIRST
+    h = (h ^ (h >> _29)) * _SECOND
+    return np.int64((h ^ (h >> _HALF)) & _POSITIVE)
 
 
 @kernel

@@ -32,6 +32,10 @@ UNEQUAL: Final = 2
 GREATER_OR_EQUAL: Final = 3
 GREATER: Final = 4
 
+# What arrives without a key: a tuple, or only word of how far its stream has come elsewhere.
+NO_KEY: Final = 1
+TICK: Final = 2
+
 # Who leaves when room is needed.
 EVICT_NOBODY: Final = 0
 EVICT_OLDEST: Final = 1
@@ -87,7 +91,7 @@ def arrival_type(time: DType, value: DType) -> DType:
             ("ref", np.int64),
             ("place", np.int32),
             ("stream", np.int16),
-            ("blank", np.int16),  # has a time but nothing that could match: moves the clock only
+            ("blank", np.int16),  # NO_KEY or TICK: moves the clock, and that is all
         ]
     )
 
@@ -107,7 +111,7 @@ def stream_type(time: DType) -> DType:
             ("tail", np.int64),
             ("held", np.int64),
             ("held_most", np.int64),
-            ("arrived", np.int64),
+            ("held_at_most", np.int64),  # when the join as a whole held most
             ("inserted", np.int64),
             ("dropped", np.int64),
             ("evicted", np.int64),
@@ -126,9 +130,10 @@ def rule_type(value: DType) -> DType:
             ("high", value),
             ("width", value),  # of a value bucket
             ("slack", value),  # relative rounding error of a bound: 0 for whole numbers
-            ("top", value),  # the greatest value there is
+            ("bottom", value),  # the least and the greatest value there is
+            ("top", value),
             ("edge", value),  # values beyond it are in one bucket: number `last_bucket`
-            ("last_bucket", np.int64),
+            ("last_bucket", np.int64),  # 0 if there is no such edge
             ("evict", np.int64),
             ("held", np.int64),
             ("held_most", np.int64),
@@ -159,7 +164,7 @@ class Memory(NamedTuple):
     heaps: Indices  # one line per stream
     streams: Array
     rule: Array  # one element
-    span: Array  # one element: the length of an indexed sub-window, 0 for none
+    span: Array  # the length of an indexed sub-window, 0 for none; rounding error of times
     order: Integers  # order[s]: the windows that a tuple of s probes, in turn
     pairs: Array
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory

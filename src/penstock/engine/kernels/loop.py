@@ -12,6 +12,7 @@ from penstock.engine.kernels.layout import (
     EVICT_LOWEST,
     EVICT_NOBODY,
     EVICT_OLDEST,
+    NO_KEY,
     NOTHING,
     REF_BITS,
     Memory,
@@ -54,7 +55,8 @@ def expire(memory: Memory, stream: int) -> None:
     rows = memory.rows
     queue = memory.queue
     # A tuple of another stream still to come has a time of at least `horizon`.
-    bound = streams[stream]["horizon"] - streams[stream]["window"]
+    horizon = streams[stream]["horizon"]
+    window = streams[stream]["window"]
     base = streams[stream]["base"]
     head = streams[stream]["head"]
     tail = streams[stream]["tail"]
@@ -63,7 +65,7 @@ def expire(memory: Memory, stream: int) -> None:
     while head < tail:
         row = queue[base + head]
         if row >= 0:
-            if rows[row]["time"] >= bound:
+            if horizon - rows[row]["time"] <= window:
                 break
             _remove(memory, row)
             streams[stream]["expired"] += 1
@@ -94,13 +96,20 @@ def advance(memory: Memory, stream: int, time: float) -> None:
 
 @kernel
 def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
-    """Give the stream that claims most above its share, the newcomer counted with its own."""
+    """Give the stream that claims most above its share, the newcomer counted with its own.
+
+    Without a newcomer (NOTHING) it is a stream that holds rows.
+    """
     streams = memory.streams
     most = newcomer
-    excess = streams[newcomer]["held"] + 1 - limit * streams[newcomer]["share"]
+    excess = 0.0
+    if newcomer != NOTHING:
+        excess = streams[newcomer]["held"] + 1 - limit * streams[newcomer]["share"]
     for stream in range(streams.size):
         over = streams[stream]["held"] - limit * streams[stream]["share"]
-        if stream != newcomer and over > excess:
+        if stream == newcomer or (newcomer == NOTHING and streams[stream]["held"] == 0):
+            continue
+        if most == NOTHING or over > excess:
             most = stream
             excess = over
     return most
@@ -121,21 +130,23 @@ def _first_to_go(memory: Memory, stream: int, before: int) -> int:
 
 
 @kernel
+def _keep_to(memory: Memory, limit: int) -> None:
+    """Evict what is too much, where the limit itself has fallen."""
+    while memory.rule[0]["held"] > limit:
+        stream = _most_over_share(memory, NOTHING, limit)
+        _evict(memory, _first_to_go(memory, stream, memory.queue.size))
+
+
+@kernel
 def _make_room(memory: Memory, arrival: np.void) -> bool:
-    """Evict until the newcomer fits; give False if it is itself the one to go."""
+    """Evict a row if there is no room; give False if the newcomer is itself the one to go."""
     rule = memory.rule[0]
     newcomer = arrival["stream"]
-    everything = memory.queue.size
-    while rule["held"] > arrival["limit"]:  # the limit itself has fallen
-        stream = _most_over_share(memory, newcomer, arrival["limit"])
-        victim = _first_to_go(memory, stream, everything)
-        if victim == NOTHING:
-            return False
-        _evict(memory, victim)
     if rule["held"] < arrival["limit"]:
         return True
     stream = _most_over_share(memory, newcomer, arrival["limit"])
-    victim = _first_to_go(memory, stream, arrival["place"] if stream == newcomer else everything)
+    before = arrival["place"] if stream == newcomer else memory.queue.size
+    victim = _first_to_go(memory, stream, before)
     if victim == NOTHING:
         return False
     if (
@@ -183,7 +194,10 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
     streams[stream]["inserted"] += 1
     rule["held"] += 1
     streams[stream]["held_most"] = max(streams[stream]["held_most"], streams[stream]["held"])
-    rule["held_most"] = max(rule["held_most"], rule["held"])
+    if rule["held"] > rule["held_most"]:
+        rule["held_most"] = rule["held"]
+        for each in range(streams.size):
+            streams[each]["held_at_most"] = streams[each]["held"]
 
 
 @kernel
@@ -216,8 +230,9 @@ def join(
         place = streams[stream]["base"] + arrival["place"]
         advance(memory, stream, arrival["time"])
         if arrival["blank"]:
-            rule["births"] += 1
-            memory.queue[place] = NOTHING
+            if arrival["blank"] == NO_KEY:
+                rule["births"] += 1
+                memory.queue[place] = NOTHING
             continue
         slot = NOTHING
         if equal:
@@ -231,7 +246,9 @@ def join(
             return at
         birth = rule["births"]
         rule["births"] = birth + 1
-        if streams[stream]["horizon"] - streams[stream]["window"] > arrival["time"]:
+        if rule["evict"] != EVICT_NOBODY:
+            _keep_to(memory, arrival["limit"])
+        if streams[stream]["horizon"] - arrival["time"] > streams[stream]["window"]:
             # No tuple still to come can join it: it has done its part by probing.
             streams[stream]["expired"] += 1
             memory.queue[place] = NOTHING

@@ -1,7 +1,7 @@
 """Probe and emit for equal keys: all windows share the tuple's slot, each with its own chain.
 
 The windows are probed one after another in the order that the settings give; a partial result
-carries the span of times that its next member may have (the shape of GrubJoin's m-way join).
+carries what its next member must go with (the shape of GrubJoin's m-way join).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Partial(NamedTuple):
 
     row: Integers  # the next candidate of this depth's window
     newest: Array  # greatest time of the members so far
-    until: Array  # greatest time that a further member may have
-    ref: Integers  # by stream
+    time: Array  # by stream: the member's time and reference
+    ref: Integers
 
 
 def make_partial(streams: int, time: DType) -> Partial:
@@ -35,6 +35,23 @@ def make_partial(streams: int, time: DType) -> Partial:
         np.zeros(streams, time),
         np.zeros(streams, np.int64),
     )
+
+
+@kernel
+def still_in_windows(memory: Memory, times: Array, stream: int, depth: int, now: float) -> bool:
+    """Say whether the arriving tuple and all that is bound to it are in their windows at a time.
+
+    Differences, not sums, are compared with the windows: with floating-point times these are not
+    the same, and `newer - older <= window` is what is promised.
+    """
+    streams = memory.streams
+    if now - times[stream] > streams[stream]["window"]:
+        return False
+    for step in range(depth):
+        bound = memory.order[stream, step]
+        if now - times[bound] > streams[bound]["window"]:
+            return False
+    return True
 
 
 @kernel
@@ -63,7 +80,7 @@ def probe_equal(
     count = results.produced[0]
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
-    partial.until[0] = arrival["time"] + streams[stream]["window"]
+    partial.time[stream] = arrival["time"]
     partial.row[0] = slots[slot, HEAD + order[stream, 0]]
     pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
     depth = 0
@@ -77,13 +94,14 @@ def probe_equal(
         compared += 1
         time = rows[row]["time"]
         newest = partial.newest[depth]
-        until = partial.until[depth]
-        # newest - time <= window(other) if the candidate is older, time - t <= window(its
-        # stream) for every older member if it is newer.
-        if time > until or newest - time > streams[other]["window"]:
+        if time <= newest:
+            if newest - time > streams[other]["window"]:
+                continue
+        elif not still_in_windows(memory, partial.time, stream, depth, time):
             continue
         pairs[stream, other]["found"] += 1
         partial.ref[other] = rows[row]["ref"]
+        partial.time[other] = time
         newest = max(newest, time)
         if depth == last:
             if count == results.times.size:
@@ -95,7 +113,6 @@ def probe_equal(
         else:
             depth += 1
             partial.newest[depth] = newest
-            partial.until[depth] = min(until, time + streams[other]["window"])
             partial.row[depth] = slots[slot, HEAD + order[stream, depth]]
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
     rule = memory.rule[0]

@@ -24,6 +24,7 @@ from penstock.engine.kernels.layout import (
     WITHIN,
     Memory,
 )
+from penstock.engine.kernels.probe_equal import still_in_windows
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -40,7 +41,8 @@ class Ranges(NamedTuple):
     first_sub: Integers
     last_sub: Integers
     newest: Array  # greatest time of the members so far
-    until: Array  # greatest time that a further member may have
+    until: Array  # greatest time that a further member may have, about
+    time: Array  # by stream: the member's time
     least: Array  # least and greatest value of the members so far
     greatest: Array
     value: Array  # by place in the predicate's chain of streams
@@ -52,7 +54,7 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
     """Allocate the space for a join of so many streams."""
     return Ranges(
         *(np.zeros(streams, np.int64) for _ in range(6)),
-        *(np.zeros(streams, time) for _ in range(2)),
+        *(np.zeros(streams, time) for _ in range(3)),
         *(np.zeros(streams, value) for _ in range(3)),
         *(np.zeros(streams, np.int64) for _ in range(2)),
     )
@@ -64,10 +66,11 @@ def bucket_of(memory: Memory, value: float) -> np.int64:
     rule = memory.rule[0]
     if rule["kind"] == COMPARE:
         return np.int64(0)
-    if value > rule["edge"]:
-        return rule["last_bucket"]
-    if value < -rule["edge"]:
-        return -rule["last_bucket"]
+    if rule["last_bucket"] > 0:
+        if value > rule["edge"]:
+            return rule["last_bucket"]
+        if value < -rule["edge"]:
+            return -rule["last_bucket"]
     return np.int64(value // rule["width"])
 
 
@@ -83,12 +86,13 @@ def sub_of(memory: Memory, time: float) -> np.int64:
 @kernel
 def _plus(memory: Memory, value: float, change: float) -> float:
     """Add, stopping at the greatest and least value there is."""
-    total = value + change
-    if change > 0 and total < value:
-        return memory.rule[0]["top"]
-    if change < 0 and total > value:
-        return -memory.rule[0]["top"]
-    return total
+    rule = memory.rule[0]
+    # Compared before adding: an overflow of whole numbers must not happen, not even for a moment.
+    if change > 0 and value > rule["top"] - change:
+        return rule["top"]
+    if change < 0 and value < rule["bottom"] - change:
+        return rule["bottom"]
+    return value + change
 
 
 @kernel
@@ -103,23 +107,52 @@ def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tupl
         greatest = ranges.greatest[depth]
         least = ranges.least[depth]
         return (
-            _plus(memory, greatest, -high) - slack * (abs(greatest) + high),
-            _plus(memory, least, high) + slack * (abs(least) + high),
+            _plus(memory, greatest, -high) - slack * abs(greatest) - slack * high,
+            _plus(memory, least, high) + slack * abs(least) + slack * high,
         )
     # Band: low <= y - x <= high between neighbours, so k low <= y - x <= k high at distance k.
-    first = -rule["top"]
+    first = rule["bottom"]
     final = rule["top"]
     for place in range(ranges.bound.size):
         if ranges.bound[place] > depth:
             continue
         steps = chain - place
         value = ranges.value[place]
-        near = steps * low if steps > 0 else steps * high
-        far = steps * high if steps > 0 else steps * low
-        margin = slack * (abs(value) + abs(near) + abs(far))
-        first = max(first, _plus(memory, value, near) - margin)
-        final = min(final, _plus(memory, value, far) + margin)
+        near = far = value
+        for _ in range(abs(steps)):
+            near = _plus(memory, near, low if steps > 0 else -high)
+            far = _plus(memory, far, high if steps > 0 else -low)
+        # Term by term: the sum of two large floats could be infinite.
+        margin = slack * abs(value) + abs(steps) * (slack * abs(low) + slack * abs(high))
+        first = max(first, near - margin)
+        final = min(final, far + margin)
     return first, final
+
+
+@kernel
+def _is_above(memory: Memory, x: float, change: float, y: float) -> bool:
+    """Say whether y - x > change: for floats by their difference, for whole numbers exactly."""
+    rule = memory.rule[0]
+    if rule["last_bucket"] > 0:
+        return y - x > change
+    if change > 0 and x > rule["top"] - change:
+        return False
+    if change < 0 and x < rule["bottom"] - change:
+        return True
+    return y > x + change
+
+
+@kernel
+def _is_at_least(memory: Memory, x: float, change: float, y: float) -> bool:
+    """Say whether y - x >= change: for floats by their difference, for whole numbers exactly."""
+    rule = memory.rule[0]
+    if rule["last_bucket"] > 0:
+        return y - x >= change
+    if change > 0 and x > rule["top"] - change:
+        return False
+    if change < 0 and x < rule["bottom"] - change:
+        return True
+    return y >= x + change
 
 
 @kernel
@@ -127,10 +160,7 @@ def _holds(memory: Memory, x: float, y: float) -> bool:
     """Say whether the condition holds between a chain's neighbours x and y."""
     rule = memory.rule[0]
     if rule["kind"] != COMPARE:
-        difference = y - x
-        if (difference >= 0) != (y >= x):  # overflow of whole numbers: further apart than any band
-            return False
-        return rule["low"] <= difference <= rule["high"]
+        return _is_at_least(memory, x, rule["low"], y) and not _is_above(memory, x, rule["high"], y)
     operator = rule["operator"]
     if operator == LESS:
         return x < y
@@ -147,8 +177,10 @@ def _holds(memory: Memory, x: float, y: float) -> bool:
 def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) -> bool:
     """Say whether a candidate's value goes with the members so far."""
     if memory.rule[0]["kind"] == WITHIN:
-        span = max(ranges.greatest[depth], value) - min(ranges.least[depth], value)
-        return 0 <= span <= memory.rule[0]["high"]  # below 0: overflow
+        least = min(ranges.least[depth], value)
+        return not _is_above(
+            memory, least, memory.rule[0]["high"], max(ranges.greatest[depth], value)
+        )
     before = chain > 0 and ranges.bound[chain - 1] <= depth
     if before and not _holds(memory, ranges.value[chain - 1], value):
         return False
@@ -175,8 +207,10 @@ def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
         first, final = _value_range(memory, ranges, depth, streams[other]["chain"])
         ranges.bucket[depth] = bucket_of(memory, first)
         ranges.last_bucket[depth] = bucket_of(memory, final)
-    ranges.first_sub[depth] = sub_of(memory, ranges.newest[depth] - streams[other]["window"])
-    ranges.last_sub[depth] = sub_of(memory, ranges.until[depth])
+    oldest = ranges.newest[depth] - streams[other]["window"]
+    slack = memory.span[1]  # relative rounding error of these bounds: 0 for whole numbers
+    ranges.first_sub[depth] = sub_of(memory, oldest - slack * abs(ranges.newest[depth]))
+    ranges.last_sub[depth] = sub_of(memory, ranges.until[depth] + slack * abs(ranges.until[depth]))
     ranges.sub[depth] = ranges.first_sub[depth]
     ranges.row[depth] = NOTHING
     if ranges.bucket[depth] <= ranges.last_bucket[depth]:
@@ -233,6 +267,7 @@ def probe_range(
     ranges.least[0] = arrival["value"]
     ranges.greatest[0] = arrival["value"]
     ranges.newest[0] = arrival["time"]
+    ranges.time[stream] = arrival["time"]
     ranges.until[0] = arrival["time"] + streams[stream]["window"]
     _open(memory, ranges, 0, order[stream, 0])
     pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
@@ -247,8 +282,10 @@ def probe_range(
         compared += 1
         time = rows[row]["time"]
         newest = ranges.newest[depth]
-        until = ranges.until[depth]
-        if time > until or newest - time > streams[other]["window"]:
+        if time <= newest:
+            if newest - time > streams[other]["window"]:
+                continue
+        elif not still_in_windows(memory, ranges.time, stream, depth, time):
             continue
         value = rows[row]["value"]
         chain = streams[other]["chain"]
@@ -256,6 +293,7 @@ def probe_range(
             continue
         pairs[stream, other]["found"] += 1
         ranges.ref[other] = rows[row]["ref"]
+        ranges.time[other] = time
         newest = max(newest, time)
         if depth == last:
             if count == results.times.size:
@@ -267,7 +305,7 @@ def probe_range(
         else:
             depth += 1
             ranges.newest[depth] = newest
-            ranges.until[depth] = min(until, time + streams[other]["window"])
+            ranges.until[depth] = min(ranges.until[depth - 1], time + streams[other]["window"])
             ranges.value[chain] = value
             ranges.least[depth] = min(ranges.least[depth - 1], value)
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)

@@ -11,35 +11,37 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Bytes, Integers, Mask
 
 
-_FIRST = np.int64(-7046029254386353131)
-_SECOND = np.int64(-4658895280553007687)
-_THIRD = np.int64(-7723592293110705685)
+# SplitMix64's constants. Unsigned throughout: a signed product that overflows is undefined.
+_FIRST = np.uint64(0x9E3779B97F4A7C15)
+_SECOND = np.uint64(0xBF58476D1CE4E5B9)
+_THIRD = np.uint64(0x94D049BB133111EB)
+_8, _27, _30, _31, _32 = (np.uint64(n) for n in (8, 27, 30, 31, 32))
 
 
 @njit(cache=True)
 def stir(word: np.int64, salt: np.int64) -> np.int64:
-    """Mix a word into a hash (SplitMix64's finaliser; all 64 bits, signed)."""
-    h = np.int64(word) ^ (np.int64(salt) * _FIRST)
-    h = (h ^ ((h >> np.int64(30)) & np.int64(0x3FFFFFFFF))) * _SECOND
-    h = (h ^ ((h >> np.int64(27)) & np.int64(0x1FFFFFFFFF))) * _THIRD
-    return h ^ ((h >> np.int64(31)) & np.int64(0x1FFFFFFFF))
+    """Mix a word into a hash: SplitMix64's finaliser of word ^ salt * golden ratio."""
+    h = np.uint64(word) ^ (np.uint64(salt) * _FIRST)
+    h = (h ^ (h >> _30)) * _SECOND
+    h = (h ^ (h >> _27)) * _THIRD
+    return np.int64(h ^ (h >> _31))
 
 
 @njit(cache=True)
 def hash_bytes(data: Bytes, start: int, stop: int) -> np.int64:
     """Hash data[start:stop]."""
-    h = np.int64(stop - start)
-    word = np.int64(0)
+    h = np.uint64(stop - start)
+    word = np.uint64(0)
     filled = 0
     for i in range(start, stop):
-        word = (word << np.int64(8)) | np.int64(data[i])
+        word = (word << _8) | np.uint64(data[i])
         filled += 1
         if filled == 8:
             h = (h ^ word) * _SECOND
-            h ^= (h >> np.int64(32)) & np.int64(0xFFFFFFFF)
-            word = np.int64(0)
+            h ^= h >> _32
+            word = np.uint64(0)
             filled = 0
-    return stir(word, h)
+    return stir(np.int64(word), np.int64(h))
 
 
 @njit(cache=True)

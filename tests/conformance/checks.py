@@ -1,0 +1,304 @@
+"""What must hold for every strategy, over every workload: one function for each promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+import penstock as ps
+from penstock.engine.operator import Operator
+from penstock.engine.plan import bind
+from penstock.engine.sharding import route, ticks
+from penstock.engine.state import restore, save
+from penstock.metrics import Metrics, total
+from penstock.strategies import STRATEGIES, Arriving
+from penstock.testing import canonical_rows, cut, cut_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from tests.conformance.workloads import Workload
+
+Batch = dict[str, pa.Table]
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One strategy over one workload with one kind of budget; both None for the exact join."""
+
+    workload: Workload
+    strategy: str | None = None
+    kind: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.strategy or 'exact'}, {self.workload.name}, {self.kind or 'no budget'}"
+
+    @property
+    def budget(self) -> ps.Budget | None:
+        """A budget that is too small, or None."""
+        return None if self.kind is None else self.workload.budgets[self.kind]
+
+    def join(self, budget: ps.Budget | None = None, seed: int = 0) -> ps.Join:
+        """Make the join, with its own budget or another one."""
+        return self.workload.join(goal_of(self.strategy), budget or self.budget, seed)
+
+
+def goal_of(strategy: str | None) -> ps.MaxSubset:
+    """Give a goal that the strategy serves."""
+    if strategy is None:
+        return ps.MaxSubset()
+    goal = STRATEGIES[strategy].serves[0](strategy=strategy)
+    assert isinstance(goal, ps.MaxSubset)
+    return goal
+
+
+def draws(strategy: str) -> bool:
+    """Say whether a strategy asks for random numbers."""
+    asked = []
+
+    def lots() -> npt.NDArray[np.float64]:
+        asked.append(True)
+        return np.array([0.5])
+
+    STRATEGIES[strategy]().priorities(Arriving(stream=0, times=np.array([1]), draws=lots))
+    return bool(asked)
+
+
+# --- How the checks run a join
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a join; `held` is a (rows held, rows allowed) for each batch and shard."""
+
+    rows: Rows
+    metrics: Metrics
+    held: Sequence[tuple[int, int | None]]
+
+
+def run(join: ps.Join, batches: Iterable[Batch], *, shards: int = 1, saving: bool = False) -> Run:
+    """Take a join through batches; with `saving`, through a new operator for every batch."""
+    batches = list(batches)
+    plan = bind(join, {name: table.schema for name, table in batches[0].items()})
+    operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
+    stored: list[dict[str, bytes]] = [{} for _ in range(shards)]
+    results, held = [], []
+    for batch in batches:
+        heard = ticks(plan, batch) if shards > 1 else None
+        for shard, part in enumerate(route(plan, batch, shards)):
+            results.append(operators[shard].process(part, heard))
+            if saving:
+                _bring_up_to_date(stored[shard], operators[shard])
+                operators[shard] = restore(plan, stored[shard], shard=shard, shards=shards)
+            held.append((operators[shard].store.held, operators[shard].row_limit))
+    metrics = total(operator.metrics() for operator in operators)
+    return Run(canonical_rows(pa.concat_tables(results)), metrics, held)
+
+
+def _bring_up_to_date(stored: dict[str, bytes], operator: Operator) -> None:
+    changes = save(operator)
+    for name in changes.removed:
+        del stored[name]
+    stored.update(changes.written)
+
+
+def in_step(case: Case) -> list[Batch]:
+    """Cut all streams at the same times."""
+    return cut(case.join(), case.workload.tables, case.workload.cuts)
+
+
+def out_of_step(case: Case, seed: int = 0) -> list[Batch]:
+    """Cut each stream where it likes; rows that are not in order may then be late."""
+    return cut_rows(case.workload.tables, batches=7, seed=seed)
+
+
+def as_lists(batches: Sequence[Batch]) -> dict[str, list[pa.Table]]:
+    """Turn batches into what `Join.replay` takes."""
+    return {name: [batch[name] for batch in batches] for name in batches[0]}
+
+
+def counted(metrics: Metrics) -> Metrics:
+    """Leave out what is measured, as Arrow's buffers are shared in other ways in other batches."""
+    streams = {name: replace(each, row_bytes=0.0) for name, each in metrics.streams.items()}
+    return replace(metrics, streams=streams, bytes_most=0)
+
+
+def is_part_of(rows: Rows, whole: Rows) -> bool:
+    """Say whether no row is there more often than in the whole."""
+    return not Counter(rows) - Counter(whole)
+
+
+def shed(metrics: Metrics) -> int:
+    """Count the rows that had to go for lack of room."""
+    return sum(stream.dropped + stream.evicted for stream in metrics.streams.values())
+
+
+# --- The checks
+
+
+def the_workload_is_too_much(case: Case) -> None:
+    """Else the other checks would show nothing: rows are lost, and so are results, but not all."""
+    replay = case.join().replay(case.workload.tables)
+    if case.kind is None:
+        assert shed(replay.metrics) == 0
+        assert replay.metrics.emitted == len(case.workload.exact)
+    else:
+        assert shed(replay.metrics) > 0
+        assert 0 < replay.metrics.emitted < len(case.workload.exact)
+    assert replay.metrics.strategy == case.strategy
+
+
+def the_seed_decides(case: Case) -> None:
+    """The same seed gives the same output, another one another, if the strategy draws at all."""
+    outputs = [
+        canonical_rows(case.join(seed=seed).replay(case.workload.tables).result)
+        for seed in (1, 1, 2, 3, 2**63 - 1)
+    ]
+    assert outputs[0] == outputs[1]
+    different = {tuple(output) for output in outputs}
+    if case.strategy is not None and draws(case.strategy):
+        assert len(different) == 4
+    else:
+        assert len(different) == 1
+
+
+def the_input_is_left_alone(case: Case) -> None:
+    """No table is changed, nor any buffer of one."""
+    before = {name: _as_bytes(table) for name, table in case.workload.tables.items()}
+    for shards in (1, 2):
+        case.join().replay(case.workload.tables, shards=shards)
+    for name, table in case.workload.tables.items():
+        assert _as_bytes(table) == before[name]
+
+
+def _as_bytes(table: pa.Table) -> bytes:
+    # As bytes even NaN is equal to itself.
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def saving_changes_nothing(case: Case) -> None:
+    """Saved and restored after every batch is as good as uninterrupted, in every number."""
+    for batches in (in_step(case), out_of_step(case)):
+        for shards in (1, 2):
+            uninterrupted = run(case.join(), batches, shards=shards)
+            assert run(case.join(), batches, shards=shards, saving=True) == uninterrupted
+
+
+def the_cut_into_batches_changes_nothing(case: Case) -> None:
+    """Where the streams advance together, one batch gives what many give."""
+    once = case.join().replay(case.workload.tables)
+    often = case.join().replay(as_lists(in_step(case)))
+    assert canonical_rows(often.result) == canonical_rows(once.result)
+    assert counted(often.metrics) == counted(once.metrics)
+
+
+def the_cut_into_batches_changes_nothing_in_shards(case: Case) -> None:
+    """Nor does it over several shards."""
+    for shards in (2, 3):
+        once = case.join().replay(case.workload.tables, shards=shards)
+        often = case.join().replay(as_lists(in_step(case)), shards=shards)
+        assert canonical_rows(often.result) == canonical_rows(once.result)
+
+
+def the_output_is_part_of_the_exact_join(case: Case) -> None:
+    """Whatever is lost, nothing is made up, and nothing comes twice."""
+    for shards in (1, 2, 3):
+        for batches in (in_step(case), out_of_step(case)):
+            replay = case.join().replay(as_lists(batches), shards=shards)
+            assert is_part_of(canonical_rows(replay.result), case.workload.exact)
+            assert replay.metrics.emitted == replay.result.num_rows
+
+
+def enough_budget_gives_the_exact_join(case: Case) -> None:
+    """A budget of what the exact join holds at most loses nothing."""
+    exact = case.workload.join().replay(case.workload.tables).metrics
+    enough = {
+        None: None,
+        "rows": ps.Budget(rows=exact.held_most),
+        # The mean size of a row is only known as rows come, so some more is needed.
+        "memory": ps.Budget(memory=10 * exact.bytes_most),
+    }[case.kind]
+    replay = case.join(budget=enough).replay(case.workload.tables)
+    assert canonical_rows(replay.result) == case.workload.exact
+    assert shed(replay.metrics) == 0
+
+
+def the_budget_is_never_exceeded(case: Case) -> None:
+    """Not after any batch and, where it is in rows, not for an instant; over all shards."""
+    for shards in (1, 2, 3):
+        for budget in _budgets(case, shards):
+            for batches in (in_step(case), out_of_step(case)):
+                done = run(case.join(budget=budget), batches, shards=shards)
+                for held, allowed in done.held:
+                    assert allowed is None or held <= allowed
+                if budget is not None and budget.rows is not None:
+                    assert done.metrics.budget_rows == budget.rows
+                    assert done.metrics.held_most <= budget.rows
+
+
+def _budgets(case: Case, shards: int) -> list[ps.Budget | None]:
+    """Give the case's own budget and, if it is in rows, the least that there can be."""
+    budget = case.budget
+    if budget is None or budget.rows is None:
+        return [budget]
+    least = shards * len(case.workload.streams)
+    return [ps.Budget(rows=rows) for rows in (least, max(least + 1, budget.rows))]
+
+
+def the_order_of_delivery_does_not_matter(case: Case) -> None:
+    """Rows of a batch may come in any order."""
+    generator = np.random.default_rng(0)
+    batches = in_step(case)
+    shuffled = [
+        {name: table.take(generator.permutation(table.num_rows)) for name, table in batch.items()}
+        for batch in batches
+    ]
+    for shards in (1, 2):
+        one = run(case.join(), batches, shards=shards)
+        other = run(case.join(), shuffled, shards=shards)
+        assert other.rows == one.rows
+        assert counted(other.metrics) == counted(one.metrics)
+
+
+def every_row_is_accounted_for(case: Case) -> None:
+    """Each row that arrived is in one place or left under one cause."""
+    for shards in (1, 2, 3):
+        for batches in (in_step(case), out_of_step(case)):
+            metrics = case.join().replay(as_lists(batches), shards=shards).metrics
+            for name, stream in metrics.streams.items():
+                assert stream.arrived == case.workload.tables[name].num_rows
+                assert stream.arrived + stream.copies == accounted(stream)
+
+
+def accounted(stream: ps.StreamMetrics) -> int:
+    """Add up what became of a stream's rows."""
+    left = stream.dropped + stream.evicted + stream.expired
+    return stream.late + stream.invalid + left + stream.held
+
+
+CHECKS: Mapping[str, Callable[[Case], None]] = {
+    check.__name__: check
+    for check in (
+        the_workload_is_too_much,
+        the_seed_decides,
+        the_input_is_left_alone,
+        saving_changes_nothing,
+        the_cut_into_batches_changes_nothing,
+        the_cut_into_batches_changes_nothing_in_shards,
+        the_output_is_part_of_the_exact_join,
+        enough_budget_gives_the_exact_join,
+        the_budget_is_never_exceeded,
+        the_order_of_delivery_does_not_matter,
+        every_row_is_accounted_for,
+    )
+}

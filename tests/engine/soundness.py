@@ -1,0 +1,99 @@
+"""What must hold inside an operator between two batches, looked at from end to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels.layout import COUNT, EVICT_LOWEST, HEAD, NOTHING, REF_BITS, REF_MASK
+
+if TYPE_CHECKING:
+    from penstock.engine.kernels.layout import Memory
+    from penstock.engine.operator import Operator
+
+
+def assert_sound(operator: Operator) -> None:
+    """Check that all structures hold the same rows, each in its order."""
+    memory = operator.store.memory
+    queued = [_queued(memory, s) for s in range(memory.streams.size)]
+    everything = sorted(row for rows in queued for row in rows)
+    assert len(set(everything)) == len(everything) == operator.store.held
+    assert [len(rows) for rows in queued] == memory.streams["held"].tolist()
+    budget = operator.plan.spec.budget
+    if budget is not None and budget.rows is not None:
+        assert operator.store.held <= budget.rows
+    free = _free(memory)
+    assert sorted(everything + free) == list(range(int(memory.rule["fresh_row"][0])))
+    assert _chained(memory) == everything
+    if memory.rule["evict"][0] == EVICT_LOWEST:
+        for s, rows in enumerate(queued):
+            _check_heap(memory, s, rows)
+    for s, rows in enumerate(queued):
+        _check_payload(operator, s, rows)
+
+
+def _queued(memory: Memory, s: int) -> list[int]:
+    base, head, tail = (int(memory.streams[name][s]) for name in ("base", "head", "tail"))
+    places = memory.queue[base + head : base + tail].tolist()
+    assert min(places, default=0) >= NOTHING  # none is still to come
+    rows = [row for row in places if row != NOTHING]
+    assert all(memory.queue[base + memory.rows[row]["place"]] == row for row in rows)
+    assert all(memory.rows[row]["stream"] == s for row in rows)
+    order = [(memory.rows[row]["time"], memory.rows[row]["birth"]) for row in rows]
+    assert order == sorted(order)
+    return rows
+
+
+def _free(memory: Memory) -> list[int]:
+    rows, row = [], int(memory.rule["free_row"][0])
+    while row != NOTHING:
+        rows.append(row)
+        assert memory.rows[row]["ref"] == NOTHING
+        row = int(memory.rows[row]["next"])
+    return rows
+
+
+def _chained(memory: Memory) -> list[int]:
+    found = []
+    for slot in range(int(memory.rule["fresh_slot"][0])):
+        if memory.slots[slot, COUNT] == 0:
+            continue
+        members = []
+        for s in range(memory.streams.size):
+            row = int(memory.slots[slot, HEAD + s])
+            while row != NOTHING:
+                assert (memory.rows[row]["slot"], memory.rows[row]["stream"]) == (slot, s)
+                members.append(row)
+                row = int(memory.rows[row]["next"])
+        assert len(members) == memory.slots[slot, COUNT]
+        found += members
+    return sorted(found)
+
+
+def _check_heap(memory: Memory, s: int, rows: list[int]) -> None:
+    heap = memory.heaps[s, : len(rows)].tolist()
+    assert sorted(heap) == sorted(rows)
+    order = [(memory.rows[row]["priority"], memory.rows[row]["birth"]) for row in heap]
+    for at in range(1, len(heap)):
+        assert order[(at - 1) // 2] < order[at]
+        assert memory.rows[heap[at]]["heap"] == at
+
+
+def _check_payload(operator: Operator, s: int, rows: list[int]) -> None:
+    memory, payload, side = operator.store.memory, operator.payloads[s], operator.plan.sides[s]
+    assert payload.batch.num_rows == 0
+    for number, window in payload.sub_windows.items():
+        live = int(payload.live(number).sum())
+        assert live == payload.count_live(number) > 0
+        assert 2 * live > window.rows.size  # what is mostly gaps has been moved together
+        assert window.rows.size == window.table.num_rows == window.births.size
+    assert sum(map(payload.count_live, payload.sub_windows)) == len(rows)
+    refs = memory.rows["ref"][rows].astype(np.int64)
+    times, good = operator.plan.time.read(payload.gather(refs).column(side.time))
+    assert good.all()
+    assert times.tolist() == memory.rows["time"][rows].tolist()
+    for row, ref in zip(rows, refs.tolist(), strict=True):
+        window = payload.sub_windows[ref >> REF_BITS]
+        assert window.rows[ref & REF_MASK] == row
+        assert window.births[ref & REF_MASK] == memory.rows[row]["birth"]

@@ -1,0 +1,68 @@
+"""More rows than fit one slice of arrivals, one sub-window or one piece of output.
+
+Too many for brute force, so the exact join is checked against Arrow's own hash join.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import penstock as ps
+from penstock.testing import cut_rows
+from tests.conformance.checks import as_lists
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+ROWS = 40_000
+WINDOWS = {"left": 9_000, "right": 3_000}
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pa.Table]:
+    draw = np.random.default_rng(0)
+    return {
+        name: pa.table(
+            {
+                "t": np.sort(draw.integers(0, ROWS, ROWS)),
+                "key": draw.integers(0, 700, ROWS),
+                name: np.arange(ROWS),
+            }
+        )
+        for name in WINDOWS
+    }
+
+
+def arrow_join(tables: dict[str, pa.Table]) -> pa.Table:
+    """Join on the key, and keep what is in the older row's window."""
+    left = tables["left"]
+    right = tables["right"].rename_columns({"t": "u"})
+    both = left.join(right, "key", join_type="inner")
+    age = pc.subtract(both["u"], both["t"])
+    old_left = pc.and_(pc.greater_equal(age, 0), pc.less_equal(age, WINDOWS["left"]))
+    old_right = pc.and_(pc.less(age, 0), pc.greater_equal(age, -WINDOWS["right"]))
+    return both.filter(pc.or_(old_left, old_right)).select(["left", "right"])
+
+
+def pairs(table: pa.Table) -> npt.NDArray[np.int64]:
+    left, right = (table[name].to_numpy() for name in WINDOWS)
+    found: npt.NDArray[np.int64] = np.sort(left * ROWS + right)
+    return found
+
+
+@pytest.mark.parametrize(("batches", "shards"), [(1, 1), (7, 1), (4, 3)])
+def test_many_rows_join_as_in_arrow(tables: dict[str, pa.Table], batches: int, shards: int) -> None:
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window=window) for name, window in WINDOWS.items()},
+        on=ps.Equal("key"),
+    )
+    result = join.replay(as_lists(cut_rows(tables, batches=batches)), shards=shards).result
+    found = pa.table({name: pc.struct_field(result[name], name) for name in WINDOWS})
+    expected = pairs(arrow_join(tables))
+    assert expected.size > 2**19
+    assert np.array_equal(pairs(found), expected)

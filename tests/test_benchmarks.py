@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from benchmarks import batches, data, equality, memory, window, within
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.nested_loop import nested_loop
+from benchmarks.report import Table, Target, as_markdown, rewrite
+from benchmarks.timing import Spread, ratios, take_turns, timed
+from penstock.testing import FakeClock, exact_join
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def silent(text: str) -> None:
+    assert text
+
+
+def test_equality_gives_every_result_and_no_strategy_gives_more() -> None:
+    figures = equality.run(quick=True, say=silent)
+    exact, *shedding = figures.numbers
+    assert 4 < exact.results_per_left_row < 6
+    assert all(0 < contestant.results < exact.results for contestant in shedding)
+    assert figures.text[0].results == exact.results
+    assert sum(step.share for step in figures.steps) == pytest.approx(1)
+    assert len(figures.targets()) == 3
+
+
+def test_within_and_both_nested_loops_agree() -> None:
+    (case,) = within.run(quick=True, say=silent).cases
+    assert case.matches == 2
+    assert 1 < case.results_per_arrival < 4
+
+
+def test_windows_of_all_lengths_give_as_many_results() -> None:
+    figures = window.run(quick=True, say=silent)
+    assert [round(length.results_per_arrival, 1) for length in figures.lengths] == [2.5, 2.5]
+    assert len(figures.targets()) == 1
+
+
+def test_batches_of_all_sizes_give_the_same_and_write_less_than_everything() -> None:
+    figures = batches.run(quick=True, say=silent)
+    small, large = figures.batches
+    assert figures.results > 0
+    assert small.kilobytes_per_batch <= large.kilobytes_per_batch
+    assert not figures.targets()
+
+
+def test_memory_is_measured_where_the_system_says() -> None:
+    figures = memory.run(quick=True, say=silent)
+    assert len(figures.tables()) >= 1
+    for held in figures.held:
+        assert held.rows == 2 * memory.QUICK.window_rows
+        assert held.payload == 24
+
+
+def test_memory_is_left_out_where_the_system_does_not_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(memory, "_STATUS", tmp_path / "none")
+    figures = memory.run(quick=True, say=silent)
+    assert figures.held == ()
+    assert "does not say" in as_markdown(figures)
+
+
+def test_the_count_of_pairs_is_that_of_the_exact_join() -> None:
+    tables = data.keyed(80, 9, seed=5)
+    join = data.equality(20)
+    assert data.count_pairs(tables, 20) == len(exact_join(join, tables))
+    assert len(exact_join(join, data.with_text(tables, seed=5))) == data.count_pairs(tables, 20)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_the_nested_loop_gives_the_definition(blocks: bool) -> None:
+    rng = np.random.default_rng(3)
+    streams = np.concatenate([np.arange(3), rng.integers(0, 3, 297)])
+    times = np.sort(rng.integers(0, 150, 300))
+    values = rng.integers(0, 60, 300).astype(np.float64)
+    found = nested_loop(times, streams, values, window=20, distance=2.0, blocks=blocks)
+    rows = [np.flatnonzero(streams == stream) for stream in range(3)]
+    a, b, c = np.meshgrid(*rows, indexing="ij")
+    values_of, times_of = ([column[i] for i in (a, b, c)] for column in (values, times))
+    fits = (np.maximum.reduce(values_of) - np.minimum.reduce(values_of) <= 2) & (
+        np.maximum.reduce(times_of) - np.minimum.reduce(times_of) <= 20
+    )
+    assert sorted(found.tolist()) == np.argwhere(fits).tolist()
+
+
+def test_contestants_take_turns_and_the_first_round_does_not_count() -> None:
+    order: list[str] = []
+    turns = take_turns(
+        {"a": lambda: order.append("a"), "b": lambda: order.append("b")},
+        lambda _: len(order),
+        2,
+        silent,
+    )
+    assert order == ["a", "b"] * 3
+    assert [turn.kept for turn in turns["a"]] == [3, 5]
+
+
+def test_a_run_is_timed_without_what_is_kept() -> None:
+    clock = FakeClock()
+    turn = timed(lambda: clock.advance(2.0), lambda _: clock.advance(7.0), clock)
+    assert turn.seconds == 2
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    assert ratios([2.0, 9.0, 4.0], [1.0, 3.0, 4.0]) == Spread(2.0, 1.0, 3.0)
+    assert Spread(1234.5, 1.0, 2.0).text(1) == "1,234.5 (1.0 to 2.0)"
+
+
+def test_a_page_gets_tables_and_targets() -> None:
+    class Figures:
+        def tables(self) -> tuple[Table, ...]:
+            return (Table("Speed", ("who", "rows/s"), (("a", "1"),)),)
+
+        def targets(self) -> tuple[Target, ...]:
+            return (Target("fast", "slow", reached=False),)
+
+    text = as_markdown(Figures())
+    assert text == (
+        "Speed:\n\n| who | rows/s |\n| --- | ---: |\n| a | 1 |\n\n"
+        "- Target, **not reached**: fast: slow"
+    )
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="must have the markers"):
+        rewrite("<!-- a: end --> <!-- a: begin -->", {"a": "new"})
+
+
+def test_the_page_has_room_for_every_benchmark(pytestconfig: pytest.Config) -> None:
+    page = (pytestconfig.rootpath / "docs" / "benchmarks.md").read_text()
+    sections = {name: f"figures of {name}" for name in ("machine", *BENCHMARKS)}
+    written = rewrite(page, sections)
+    assert all(text in written for text in sections.values())
+    assert rewrite(written, sections) == written
+
+
+def test_the_command_writes_figures_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "figures.json"
+    main(["window", "--quick", "--json", str(file)])
+    shown = capsys.readouterr()
+    assert "within a factor 2" in shown.out
+    assert "round 1 of 2" in shown.err
+    figures = json.loads(file.read_text())
+    assert list(figures) == ["machine", "window"]
+    assert figures["window"]["lengths"][0]["window_rows"] == window.QUICK.windows[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["speed"], 'NAME must be one of equality, within, .*; got "speed"'),
+        (["--quick", "--write", "page.md"], "--write must go without --quick"),
+    ],
+)
+def test_the_command_refuses(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert re.search(words, capsys.readouterr().err)

@@ -1,0 +1,114 @@
+"""What `import penstock` brings, and what it does not."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import penstock as ps
+
+REPLAY = """
+import sys
+import pyarrow as pa
+import penstock as ps
+
+each = ps.Stream(time="t", window=5)
+join = ps.Join(streams={"a": each, "b": each}, on=ps.Equal("id"), budget=ps.Budget(rows=4))
+table = pa.table({"t": [1, 2], "id": ["x", "y"]})
+assert join.replay({"a": table, "b": table}, shards=2).metrics.emitted == 2
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+HEAVY = {"pyspark", "pandas", "matplotlib", "typer", "rich"}
+
+
+def test_a_replay_needs_neither_spark_nor_pandas_nor_the_command_line() -> None:
+    command = [sys.executable, "-c", REPLAY]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- ours
+    loaded = set(done.stdout.split())
+    assert {"penstock", "pyarrow", "numpy"} <= loaded
+    assert not HEAVY & loaded
+
+
+def test_there_are_about_a_dozen_public_names_in_order() -> None:
+    errors = [name for name in ps.__all__ if name.endswith("Error")]
+    assert len(ps.__all__) - len(errors) <= 15
+    assert list(ps.__all__) == sorted(ps.__all__)
+
+
+@pytest.mark.parametrize("name", ps.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    documented = getattr(ps, name).__doc__
+    assert documented
+    # A dataclass without a docstring gets its signature as one.
+    assert not documented.startswith(f"{name}(")
+
+
+DAY = ps.Stream(time="at", window="1 day", lateness="5 minutes", max_ahead="1 hour")
+COUNTS = ps.StreamMetrics(arrived=3, null_keys=1, held=2, held_most=2, row_bytes=16.5)
+PUBLIC: tuple[Any, ...] = (
+    ps.Band(low=-1, high=2.5, asks="price", bids="price"),
+    ps.Budget(rows=50),
+    ps.Budget(memory="1.5GiB", cpu="50%"),
+    ps.Compare("<=", asks="price", bids="price"),
+    ps.Equal("id", "site"),
+    ps.Equal(asks=("id", "site"), bids=("ask", "site")),
+    ps.Join(
+        streams={"asks": DAY, "bids": DAY},
+        on=ps.Equal("id"),
+        goal=ps.MaxSubset(strategy="fifo"),
+        budget=ps.Budget(rows=9),
+        seed=3,
+    ),
+    ps.MaxImportance(of="price"),
+    ps.MaxSubset(strategy="random"),
+    ps.Metrics(
+        streams={"asks": COUNTS},
+        strategy="fifo",
+        emitted=7,
+        budget_rows=10,
+        held_most=2,
+        bytes_most=300,
+        inserted=2,
+        compared=5,
+    ),
+    ps.Sample(),
+    DAY,
+    COUNTS,
+    ps.Within(0.5, asks="price", bids="price"),
+)
+ERRORS = (ps.PenstockError, ps.SchemaError, ps.SpecificationError, ps.StateError)
+# The repr of a Replay shows a table, which Arrow shortens.
+DO_NOT_READ_BACK = {"Replay"}
+
+
+def test_no_public_class_is_left_out_below() -> None:
+    shown = {type(each).__name__ for each in PUBLIC} | {error.__name__ for error in ERRORS}
+    assert shown | DO_NOT_READ_BACK == set(ps.__all__)
+
+
+@pytest.mark.parametrize("value", PUBLIC, ids=lambda value: type(value).__name__)
+def test_the_repr_is_python_that_makes_the_same_again(value: object) -> None:
+    names = {name: getattr(ps, name) for name in ps.__all__}
+    again = eval(repr(value), names)  # noqa: S307 -- our own words
+    assert again == value
+    assert type(again) is type(value)
+    assert repr(again) == repr(value)
+
+
+@pytest.mark.parametrize("value", PUBLIC, ids=lambda value: type(value).__name__)
+def test_values_can_be_pickled_and_copied(value: object) -> None:
+    assert pickle.loads(pickle.dumps(value)) == value  # noqa: S301 -- our own bytes
+    assert copy.deepcopy(value) == value
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_errors_have_one_root_and_can_be_pickled(error: type[ps.PenstockError]) -> None:
+    assert issubclass(error, ps.PenstockError)
+    again = pickle.loads(pickle.dumps(error("what must be what")))  # noqa: S301 -- our own bytes
+    assert type(again) is error
+    assert str(again) == "what must be what"
