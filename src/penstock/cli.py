@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+try:
+    import typer
+except ModuleNotFoundError as error:
+    message = 'penstock: the command line needs more libraries; pip install "penstock[cli]"'
+    raise SystemExit(message) from error
 
 from penstock import __version__
 from penstock.demo import demonstrate

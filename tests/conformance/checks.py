@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from penstock.goals import Goal
     from tests.conformance.workloads import Workload
 
 Batch = dict[str, pa.Table]
@@ -50,13 +51,9 @@ class Case:
         return self.workload.join(goal_of(self.strategy), budget or self.budget, seed)
 
 
-def goal_of(strategy: str | None) -> ps.MaxSubset:
+def goal_of(strategy: str | None) -> Goal:
     """Give a goal that the strategy serves."""
-    if strategy is None:
-        return ps.MaxSubset()
-    goal = STRATEGIES[strategy].serves[0](strategy=strategy)
-    assert isinstance(goal, ps.MaxSubset)
-    return goal
+    return ps.MaxSubset() if strategy is None else STRATEGIES[strategy].serves[0](strategy=strategy)
 
 
 def draws(strategy: str) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from penstock.goals import Goal
     from penstock.predicates import Predicate
 
 
@@ -41,7 +42,7 @@ class Workload:
     cuts: tuple[Any, ...]
 
     def join(
-        self, goal: ps.MaxSubset | None = None, budget: ps.Budget | None = None, seed: int = 0
+        self, goal: Goal | None = None, budget: ps.Budget | None = None, seed: int = 0
     ) -> ps.Join:
         """Make the join; the exact one if there is no budget."""
         goal = ps.MaxSubset() if goal is None else goal

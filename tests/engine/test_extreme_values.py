@@ -36,13 +36,13 @@ def assert_exact(on: Predicate, *columns: pa.Array) -> None:
 ENDS = pa.array([-MOST, -MOST + 3, -(2**62), -1, 0, 1, 2**62, MOST - 3, MOST])
 
 
-@pytest.mark.parametrize("distance", [0, 3, 2**61])
+@pytest.mark.parametrize("distance", [0, 3, 2**62, MOST])
 def test_whole_numbers_within_a_distance(distance: int) -> None:
     assert_exact(ps.Within(distance, **BOTH), ENDS, ENDS)
     assert_exact(ps.Within(distance, **THREE), ENDS, ENDS, ENDS)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 3), (-3, 0), (-(2**61), 2**61), (2**60, 2**62 - 1)])
+@pytest.mark.parametrize(("low", "high"), [(0, 3), (-3, 0), (-(2**61), 2**61), (2**60, MOST)])
 def test_whole_numbers_in_a_band(low: int, high: int) -> None:
     assert_exact(ps.Band(low=low, high=high, **BOTH), ENDS, ENDS)
 
@@ -59,10 +59,11 @@ def test_the_least_whole_number_is_within_a_distance_of_its_neighbours() -> None
 
 
 @pytest.mark.parametrize("streams", [2, 3, 4])
-@pytest.mark.parametrize(("low", "high"), [(0, 2**62 - 1), (1 - 2**62, 0), (1 - 2**62, 2**62 - 1)])
+@pytest.mark.parametrize(("low", "high"), [(0, MOST), (-MOST, 0), (-MOST, MOST), (MOST, MOST)])
 def test_bands_as_wide_as_they_may_be(streams: int, low: int, high: int) -> None:
     columns: dict[str, Any] = dict.fromkeys("abcd"[:streams], "k")
-    assert_exact(ps.Band(low=low, high=high, **columns), *[pa.array([-3, 0, 5])] * streams)
+    values = pa.array([-MOST - 1, -3, 0, 5, MOST])
+    assert_exact(ps.Band(low=low, high=high, **columns), *[values] * streams)
 
 
 def test_a_whole_number_beyond_every_decimal_still_compares() -> None:

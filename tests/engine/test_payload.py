@@ -90,7 +90,7 @@ def test_what_has_left_memory_gives_its_payload_back() -> None:
     # Serials go on, numbers are used again.
     assert max(operator.payloads[0].sub_windows) < 10
     assert max(w.serial for w in operator.payloads[0].sub_windows.values()) > 50
-    operator.process({}, heard=[10**5, 10**5])
+    operator.process({}, heard=[np.array([10**5])] * 2)
     assert [len(side.sub_windows) for side in operator.payloads] == [0, 0]
     assert_sound(operator)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -176,7 +177,7 @@ def test_what_is_no_longer_held_is_removed() -> None:
         operator.process({"a": rows(first, first + 10), "b": rows(first, first + 10)})
         saved.update(operator)
         assert len(saved.chunks) < 20
-    operator.process({}, heard=[10**6, 10**6])
+    operator.process({}, heard=[np.array([10**6])] * 2)
     saved.update(operator)
     assert set(saved.chunks) == {"head"}
 

@@ -105,7 +105,7 @@ def test_decimals_of_too_many_digits_are_refused(types: tuple[pa.DataType, ...])
         (-2.5, -2, -3),
         (3, 3, 3),
         (Decimal("0.3"), 1, 0),
-        (1 - 2**62, 1 - 2**62, 1 - 2**62),
+        (1 - 2**63, 1 - 2**63, 1 - 2**63),
     ],
 )
 def test_bounds_are_rounded_inwards_to_whole_numbers(
@@ -121,14 +121,14 @@ def test_bounds_of_decimals_mean_what_they_say() -> None:
     assert (FLOAT.at_least(1), FLOAT.at_most(Decimal("0.1"))) == (1.0, 0.1)
 
 
-@pytest.mark.parametrize("number", [2**62, -(2**62), 1e300, Decimal(10**60)])
-def test_bounds_that_no_difference_of_whole_numbers_could_be_sure_of_are_refused(
+@pytest.mark.parametrize("number", [2**63, -(2**63), 1e300, Decimal(10**60)])
+def test_bounds_beyond_64_bits_are_refused(
     number: float | Decimal,
 ) -> None:
     with pytest.raises(SchemaError) as caught:
         WHOLE.at_most(number)
     assert str(caught.value) == (
-        "a distance between whole numbers or decimals must be below 2**62 units of their last "
+        "a distance between whole numbers or decimals must be below 2**63 units of their last "
         f"place; got {number!r}; cast the columns to double to compare them at such distances"
     )
 
@@ -139,6 +139,7 @@ def test_bounds_that_no_difference_of_whole_numbers_could_be_sure_of_are_refused
         (WHOLE, 0, 0, 1),
         (WHOLE, -3, 4, 7),
         (WHOLE, 1 - 2**62, 2**62 - 1, 2**63 - 2),
+        (WHOLE, 1 - 2**63, 2**63 - 1, 2**63 - 1),
         (FLOAT, 0.0, 0.5, 0.5),
         (FLOAT, 0.0, 0.0, 1 / 1024),
         (FLOAT, 4096.0, 4096.0, 4.0),

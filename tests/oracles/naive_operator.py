@@ -54,18 +54,19 @@ class NaiveOperator:
     plan: Plan
     batches: int = 0
     births: int = 0
-    bytes_seen: int = 0
     held_most: int = 0
     emitted: int = 0
     held: list[list[Row]] = field(default_factory=list)
     clocks: list[Any] = field(default_factory=list)
     counts: list[Counter[str]] = field(default_factory=list)
+    sizes: list[list[int]] = field(default_factory=list)  # of the rows so far that have a key
 
     def __post_init__(self) -> None:
         streams = len(self.plan.sides)
         self.held = [[] for _ in range(streams)]
         self.clocks = [None] * streams  # None until something has come
         self.counts = [Counter() for _ in range(streams)]
+        self.sizes = [[] for _ in range(streams)]
         self.budget = self.plan.spec.budget
         self.strategy = self.plan.spec.goal.strategy
 
@@ -117,13 +118,14 @@ class NaiveOperator:
         s, count = row.stream, self.counts[row.stream]
         row.birth = self.births
         self.births += 1
-        self.bytes_seen += row.size
         self.clocks[s] = row.time if self.clocks[s] is None else max(self.clocks[s], row.time)
         for other in range(len(self.held)):
             self.expire(other)
         if row.key is None:
             return []
         results = self.probe(row)
+        self.sizes[s].append(row.size)
+        self.keep_to_limit()
         if self.is_past(row):
             count["expired"] += 1
         elif self.make_room(row):
@@ -168,13 +170,9 @@ class NaiveOperator:
     def make_room(self, newcomer: Row) -> bool:
         """Evict a row if there is no room; give False if the newcomer is the one to go."""
         limit = self.limit()
-        if limit is None:
+        if limit is None or sum(map(len, self.held)) < limit:
             return True
-        while sum(map(len, self.held)) > limit:  # the limit itself has fallen
-            self.evict(min(self.held[self.loser(newcomer, limit)], key=self.first_to_go))
-        if sum(map(len, self.held)) < limit:
-            return True
-        loser = self.loser(newcomer, limit)
+        loser = self.loser(limit, newcomer)
         own = [newcomer] if loser == newcomer.stream else []
         victim = min(self.held[loser] + own, key=self.first_to_go)
         if victim is newcomer:
@@ -182,19 +180,33 @@ class NaiveOperator:
         self.evict(victim)
         return True
 
+    def keep_to_limit(self) -> None:
+        """Evict what is too much, where the limit itself has fallen."""
+        limit = self.limit()
+        while limit is not None and sum(map(len, self.held)) > limit:
+            self.evict(min(self.held[self.loser(limit)], key=self.first_to_go))
+
     def limit(self) -> int | None:
-        """Say how many rows may be held: of bytes, as many as fit by their mean size so far."""
+        """Say how many rows may be held.
+
+        Of bytes: as many as fit if all are of the stream that has the largest rows, on average.
+        """
         if self.budget is None or self.budget.memory_bytes is None:
             return None if self.budget is None else self.budget.rows
-        fitting = self.budget.memory_bytes / (ROW_OVERHEAD + self.bytes_seen / self.births)
-        return max(int(fitting), len(self.held))
+        largest = max(sum(sizes) / len(sizes) for sizes in self.sizes if sizes)
+        return max(int(self.budget.memory_bytes / (ROW_OVERHEAD + largest)), len(self.held))
 
-    def loser(self, newcomer: Row, limit: int) -> int:
-        """Give the stream that claims most above its share, the newcomer counted with its own."""
+    def loser(self, limit: int, newcomer: Row | None = None) -> int:
+        """Give the stream that claims most above its share, the newcomer counted with its own.
+
+        It has a row to lose: one that is held, or the newcomer.
+        """
+        own = None if newcomer is None else newcomer.stream
         share = Fraction(limit, len(self.held))
         claims = [
-            (len(rows) + (s == newcomer.stream) - share, s == newcomer.stream, -s)
+            (len(rows) + (s == own) - share, s == own, -s)
             for s, rows in enumerate(self.held)
+            if rows or s == own
         ]
         return -max(claims)[2]
 

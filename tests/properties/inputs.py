@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
+    from penstock.goals import Goal
     from penstock.predicates import Predicate
 
 PREDICATES = ("Equal", "Within", "Band", "Compare")
@@ -95,7 +96,7 @@ def examples(
     predicates: Sequence[str] = PREDICATES,
     streams: Sequence[int] = (2, 3),
     orderly: bool = True,
-    goals: Sequence[ps.MaxSubset] = (),
+    goals: Sequence[Goal] = (),
 ) -> Example:
     """Draw a join and its data.
 
