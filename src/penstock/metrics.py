@@ -28,7 +28,8 @@ class StreamMetrics:
     far_ahead
         Further ahead of the stream than `max_ahead`: not used.
     null_keys
-        A null or NaN in a column of the predicate: matches nothing.
+        A null or NaN in a column of the predicate, or an infinity where distances count: matches
+        nothing.
     copies
         Further copies that sharding made.
     dropped

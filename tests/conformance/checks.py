@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 import penstock as ps
+from penstock.engine.heard import hear_all
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
-from penstock.engine.sharding import route, ticks
+from penstock.engine.sharding import route
 from penstock.engine.state import restore, save
 from penstock.metrics import Metrics, total
 from penstock.strategies import STRATEGIES, Arriving
@@ -88,7 +89,7 @@ def run(join: ps.Join, batches: Iterable[Batch], *, shards: int = 1, saving: boo
     stored: list[dict[str, bytes]] = [{} for _ in range(shards)]
     results, held = [], []
     for batch in batches:
-        heard = ticks(plan, batch) if shards > 1 else None
+        heard = hear_all(plan, batch) if shards > 1 else None
         for shard, part in enumerate(route(plan, batch, shards)):
             results.append(operators[shard].process(part, heard))
             if saving:

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from penstock.engine.heard import Heard
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
 from tests.conftest import JIT_IS_OFF
@@ -38,8 +40,8 @@ COUNTERS = (
 
 
 def examples(number: int) -> settings:
-    """So many examples; a third of them with the JIT off, which is far slower."""
-    return settings(max_examples=max(1, number // 3) if JIT_IS_OFF else number)
+    """So many examples; a fifth of them with the JIT off, which is far slower."""
+    return settings(max_examples=max(1, number // 5) if JIT_IS_OFF else number)
 
 
 @st.composite
@@ -50,6 +52,11 @@ def choices(draw: st.DrawFn) -> Pick:
     """
     seed = draw(st.integers(-1, 10**6))
     return seeded(seed) if seed >= 0 else lambda first, last: draw(st.integers(first, last))
+
+
+def heard(*times: int) -> Heard:
+    """Give word of a stream's time, one row for each."""
+    return Heard(np.array(times, np.int64), np.ones(len(times), np.int64))
 
 
 def assert_twins(case: Case) -> Metrics:

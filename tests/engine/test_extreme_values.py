@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.errors import SchemaError
 from penstock.testing import canonical_rows, expected_rows
 
 if TYPE_CHECKING:
@@ -68,7 +69,10 @@ def test_bands_as_wide_as_they_may_be(streams: int, low: int, high: int) -> None
 
 def test_a_whole_number_beyond_every_decimal_still_compares() -> None:
     cents = pa.array([Decimal("1.50"), Decimal("-1.50")], pa.decimal128(10, 2))
-    assert_exact(ps.Compare("<", **BOTH), cents, pa.array([10**17, 10**18, -(10**18), 1]))
+    whole = pa.array([10**17, 10**18, 10**18 + 1, -(10**18), 1])
+    assert_exact(ps.Compare("<", **BOTH), cents, whole)
+    with pytest.raises(SchemaError, match="must be narrower than int64 to be compared exactly"):
+        assert_exact(ps.Compare("!=", **THREE), whole, whole, cents)
 
 
 @pytest.mark.parametrize("distance", [0.0, 5e-324, 1e-9, 0.1, 1.0, 1e200])

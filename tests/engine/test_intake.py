@@ -111,12 +111,12 @@ def test_a_stream_is_not_believed_to_be_further_ahead_than_its_own_rows() -> Non
     assert (watch.accepted, watch.ahead) == (1, 0)
 
 
-def test_late_rows_do_not_count_as_rows_before_the_gap() -> None:
-    operator = make_operator()
-    feed(operator, [100])
-    assert feed(operator, [1, 2, 3, 4, 5000, 5001]) == [0]
-    stream = operator.metrics().streams["a"]
-    assert (stream.late, clock(operator)) == (4, 5001)
+@pytest.mark.parametrize("lateness", [0, 60])
+def test_an_old_row_does_not_make_the_others_seem_far_ahead(lateness: int) -> None:
+    operator = make_operator(lateness=lateness)
+    feed(operator, list(range(90, 101)))
+    assert feed(operator, [50, 101, 102]) == [0]
+    assert clock(operator) == 102
 
 
 @pytest.mark.parametrize(("lateness", "late"), [(0, 2), (1, 1), (2, 0)])

@@ -53,7 +53,13 @@ def test_floating_times_join_as_their_naive_twin(name: str, pick: Pick) -> None:
 @pytest.mark.parametrize("on", [ps.Equal("k"), ps.Compare("<=", a="k", b="k")])
 @pytest.mark.parametrize("first", ["together", "older", "newer"])
 @pytest.mark.parametrize(
-    ("older", "newer", "window"), [(0.7, 3.7, 3.0), (2.9, 3.1, 0.2), (0.8, 0.9, 0.1)]
+    ("older", "newer", "window"),
+    [
+        (0.7, 3.7, 3.0),
+        (2.9, 3.1, 0.2),
+        (0.8, 0.9, 0.1),
+        (-1000 - 2.0**-43, -(2.0**-44), 1000.0),  # rounded to exactly the window
+    ],
 )
 def test_a_float_at_the_edge_of_its_window_joins_by_the_difference_of_doubles(
     older: float, newer: float, window: float, first: str, on: Predicate

@@ -10,8 +10,9 @@ from penstock.errors import SchemaError
 SECOND, MILLI, MICRO, NANO = (pa.timestamp(unit) for unit in ("s", "ms", "us", "ns"))
 
 
-def scale_of(*types: pa.DataType) -> TimeScale:
-    return common_scale({f"s{i}": ("at", type_) for i, type_ in enumerate(types)})
+def scale_of(*types: pa.DataType, of_clock: bool = False) -> TimeScale:
+    named = {f"s{i}": ("at", type_) for i, type_ in enumerate(types)}
+    return common_scale(named, of_clock=of_clock)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,11 @@ def test_the_scale_is_the_finest_of_all_streams(
     assert scale.type == expected
     assert scale.unit == (expected.unit if pa.types.is_timestamp(expected) else None)
     assert scale.dtype == (np.float64 if expected == pa.float64() else np.int64)
+
+
+def test_columns_that_do_not_tell_are_counted_as_the_windows_are() -> None:
+    assert scale_of(pa.null(), pa.null(), of_clock=True).type == MICRO
+    assert scale_of(pa.null(), pa.int64(), of_clock=True).type == pa.int64()
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -90,10 +96,10 @@ def test_timestamps_in_a_dictionary_are_read() -> None:
 
 def test_a_column_of_another_type_is_refused() -> None:
     with pytest.raises(SchemaError) as caught:
-        common_scale({"bids": ("at", pa.string())})
+        common_scale({"bids": ("at", pa.string())}, of_clock=True)
     assert str(caught.value) == (
         'time column "at" of stream "bids" must be a timestamp or a number; got '
-        "DataType(string); cast it, or name another column in Stream(time=...)"
+        "'string'; cast it, or name another column in Stream(time=...)"
     )
 
 
@@ -108,7 +114,7 @@ def test_dates_and_durations_are_no_times(type_: pa.DataType) -> None:
 )
 def test_times_that_do_not_compare_are_refused(one: pa.DataType, other: pa.DataType) -> None:
     with pytest.raises(SchemaError) as caught:
-        common_scale({"asks": ("at", one), "bids": ("at", other)})
+        common_scale({"asks": ("at", one), "bids": ("at", other)}, of_clock=True)
     assert str(caught.value) == (
         f'time columns of streams "asks" ({one}) and "bids" ({other}) must be comparable: all '
         "timestamps with a time zone, all without, or all numbers; cast one of them"

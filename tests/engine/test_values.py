@@ -70,14 +70,24 @@ def test_nan_and_null_match_nothing_and_infinities_are_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "type_", [pa.uint64(), pa.string(), pa.bool_(), pa.timestamp("us"), pa.list_(pa.int64())]
+    "type_", [pa.string(), pa.bool_(), pa.timestamp("us"), pa.list_(pa.int64())]
 )
 def test_columns_that_are_not_numbers_are_refused(type_: pa.DataType) -> None:
     with pytest.raises(SchemaError) as caught:
         common_values({"asks": ("price", pa.int64()), "bids": ("price", type_)})
     assert str(caught.value) == (
-        f'column "price" of stream "bids" must be numeric to be compared; got {type_!r}; '
+        f'column "price" of stream "bids" must be numeric to be compared; got '
+        f"'{type_}'; "
         "cast it, or compare another column"
+    )
+
+
+def test_unsigned_numbers_of_64_bits_are_refused() -> None:
+    with pytest.raises(SchemaError) as caught:
+        common_values({"asks": ("price", pa.int64()), "bids": ("price", pa.uint64())})
+    assert str(caught.value) == (
+        'column "price" of stream "bids" must be a signed number to be compared; got '
+        "'uint64'; cast it to int64 or to double"
     )
 
 
@@ -94,7 +104,7 @@ def test_decimals_of_too_many_digits_are_refused(types: tuple[pa.DataType, ...])
         scale_of(*types)
     assert str(caught.value) == (
         'column "price" of stream "s0" must be a decimal of at most 18 digits, all streams\' '
-        f"scales considered; got {types[0]!r}; cast it to double or to a decimal of fewer digits"
+        f"scales considered; got '{types[0]}'; cast it to double or to a decimal of fewer digits"
     )
 
 

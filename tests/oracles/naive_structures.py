@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import SupportsInt, TypeAlias
+
+Key: TypeAlias = tuple[SupportsInt, SupportsInt]
 
 
 def weave(runs: list[list[float]]) -> list[tuple[int, int]]:
@@ -54,15 +57,15 @@ class NaiveHeap:
 class NaiveIndex:
     """Rows by key and stream, the one that came last first."""
 
-    chains: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)
+    chains: dict[Key, list[list[int]]] = field(default_factory=dict)
     streams: int = 2
 
-    def link(self, key: tuple[int, int], stream: int, row: int) -> None:
+    def link(self, key: Key, stream: int, row: int) -> None:
         chains = self.chains.setdefault(key, [[] for _ in range(self.streams)])
         chains[stream].insert(0, row)
 
-    def unlink(self, key: tuple[int, int], stream: int, row: int) -> None:
+    def unlink(self, key: Key, stream: int, row: int) -> None:
         self.chains[key][stream].remove(row)
 
-    def live(self) -> set[tuple[int, int]]:
+    def live(self) -> set[Key]:
         return {key for key, chains in self.chains.items() if any(chains)}

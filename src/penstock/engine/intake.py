@@ -34,6 +34,7 @@ class Watch:
     payload_bytes: int = 0
     accepted: int = 0  # rows of its last batch that had any
     ahead: int = 0  # rows set aside as too far ahead since then
+    reached: float | None = None  # how far the stream is believed to have come
     late: int = 0
     bad_times: int = 0
     far_ahead: int = 0
@@ -77,11 +78,16 @@ def read_side(
     side: Side,
     table: pa.Table,
     coder: KeyCoder,
-    clock: float,
+    *,
     watch: Watch,
     wanted: Wanted,
+    clock: float,
+    bound: float | None,
 ) -> Columns:
-    """Read one stream's batch: its rows in time order."""
+    """Read one stream's batch: its rows in time order.
+
+    Rows are late before the clock less the lateness, and too far ahead from the bound on.
+    """
     times, good = plan.time.read(table.column(side.time))
     watch.bad_times += int(good.size - np.count_nonzero(good))
     if clock != layout.NEVER:
@@ -89,14 +95,15 @@ def read_side(
         late = good & ~on_time
         watch.late += int(np.count_nonzero(late))
         good &= on_time
+    if bound is not None:
+        far = good & (times >= bound)
+        watch.far_ahead += int(np.count_nonzero(far))
+        good &= ~far
     index = np.flatnonzero(good)
     kept = times[index]
     if kept.size > 1 and np.any(kept[1:] < kept[:-1]):
         order = np.argsort(kept, kind="stable")
         index, kept = index[order], kept[order]
-    if side.max_ahead is not None:
-        within = _not_far_ahead(kept, clock, side.max_ahead, watch)
-        index, kept = index[:within], kept[:within]
     identities = np.zeros(0, np.int64)
     ties = wanted.order and bool(np.any(kept[1:] == kept[:-1]))
     if ties or wanted.identities:
@@ -109,31 +116,6 @@ def read_side(
     watch.null_keys += int(index.size - np.count_nonzero(has_key))
     sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
     return Columns(index, kept, words[index], values[index], has_key, identities, sizes)
-
-
-def _not_far_ahead(times: Array, clock: float, most: float, watch: Watch) -> int:
-    """Say how many of the rows, in time order, are not too far ahead of the stream.
-
-    A row is too far ahead if it is more than `most` after the one before it. Rows beyond such a
-    gap are set aside, so that one wrong clock cannot expire a window; but if they are more than
-    the rows before it (in this batch, or the last one, and with those set aside before), then it
-    is the stream that has moved on, and they are taken.
-    """
-    if not times.size:
-        return 0
-    first = times[0] if clock == layout.NEVER else clock
-    gaps = np.flatnonzero(np.diff(times, prepend=first) > most)
-    start = 0  # of the run of rows that the stream is believed to be at
-    for gap in gaps.tolist():
-        before, beyond = gap - start, times.size - gap
-        if beyond + watch.ahead <= max(before, watch.accepted):
-            watch.far_ahead += beyond
-            watch.ahead = beyond if before else watch.ahead + beyond
-            watch.accepted = before or watch.accepted
-            return gap
-        start, watch.accepted, watch.ahead = gap, 0, 0
-    watch.accepted, watch.ahead = times.size - start, 0
-    return times.size
 
 
 def read_keys(

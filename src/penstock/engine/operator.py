@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
 from penstock.engine.kernels import layout
@@ -59,18 +60,21 @@ class Operator:
         shares: tuple[float, ...] = (1.0 / count,) * count
         self._rows: int | None = None
         self._memory: int | None = None
+        self.row_limit: int | None = None  # rows that may be held now
         if budget is not None and self._strategy is not None:
             settings = self._strategy.decide(count)
             evict, shares = _EVICT[settings.evict], settings.shares
             self._rows = None if budget.rows is None else _part(budget.rows, shard, shards)
+            self.row_limit = self._rows
             memory = budget.memory_bytes
             self._memory = None if memory is None else _part(memory, shard, shards)
+            if self._memory is not None:
+                self.row_limit = self._memory // ROW_OVERHEAD  # until rows have been measured
         self.store = Store(plan, evict)
         self.store.memory.streams["share"] = shares
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
-        self.row_limit = self._rows  # rows that may be held now
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
         self.measured = np.zeros((count, 2), np.int64)
         self.saved: dict[str, int] = {}  # `state.save`: the chunks that are up to date
@@ -85,7 +89,7 @@ class Operator:
     def process(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[Array] | None = None,
+        heard: Sequence[Heard] | None = None,
     ) -> pa.Table:
         """Join one batch and give its results; see `pieces`."""
         return pa.concat_tables(
@@ -95,7 +99,7 @@ class Operator:
     def pieces(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[Array] | None = None,
+        heard: Sequence[Heard] | None = None,
     ) -> Iterator[pa.Table]:
         """Join one batch and give its results piece by piece.
 
@@ -106,14 +110,16 @@ class Operator:
         tables
             For each stream the rows that came; a stream may be left out if none did.
         heard
-            For each stream, times in order that it is known to have reached by now, in this
-            shard or in another one; see `sharding.ticks`.
+            How far each stream has come, by the rows of all shards; None if there are no others.
         """
-        sides = [self._read(s, tables) for s in range(len(self.plan.sides))]
+        bounds = [self._bound(s, tables, heard) for s in range(len(self.plan.sides))]
+        sides = [self._read(s, tables, bound) for s, bound in enumerate(bounds)]
         places = self.store.make_places([side.times for side in sides])
-        if heard is None:
-            heard = [np.zeros(0, self.plan.time.dtype)] * len(sides)
-        merged = merge(self.plan, sides, places, heard)
+        ticks = [
+            each.before(bound)
+            for each, bound in zip(heard or [silence(self.plan)] * len(sides), bounds, strict=True)
+        ]
+        merged = merge(self.plan, sides, places, ticks)
         self._rank(sides, merged)
         self._limit(sides, merged)
         yield from self._join(merged.arrivals)
@@ -123,7 +129,17 @@ class Operator:
             self.payloads[s].settle(rows[rows >= 0])
         self.coder.forget(self.store.live_words)
 
-    def _read(self, s: int, tables: Mapping[str, pa.Table]) -> Columns:
+    def _bound(
+        self, s: int, tables: Mapping[str, pa.Table], heard: Sequence[Heard] | None
+    ) -> float | None:
+        """Give the time from which on a stream's rows are too far ahead to be believed."""
+        side = self.plan.sides[s]
+        if side.max_ahead is None or (heard is None and side.name not in tables):
+            return None
+        known = hear(self.plan, s, tables[side.name]) if heard is None else heard[s]
+        return too_far_ahead(known, side.max_ahead, self.watches[s])
+
+    def _read(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Columns:
         side, payload, watch = self.plan.sides[s], self.payloads[s], self.watches[s]
         table = tables.get(side.name)
         if table is not None:
@@ -131,7 +147,16 @@ class Operator:
             watch.arrived += table.num_rows
             watch.payload_bytes += table.nbytes
         clock = self.store.memory.streams["clock"][s].item()
-        return read_side(self.plan, side, payload.batch, self.coder, clock, watch, self._wanted)
+        return read_side(
+            self.plan,
+            side,
+            payload.batch,
+            self.coder,
+            watch=watch,
+            wanted=self._wanted,
+            clock=clock,
+            bound=bound,
+        )
 
     def _rank(self, sides: list[Columns], merged: Merged) -> None:
         """Have the strategy give each arrival its priority."""

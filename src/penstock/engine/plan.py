@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.durations import DurationLike, to_units
+from penstock.durations import DurationLike, is_clock, to_units
 from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
@@ -18,7 +18,7 @@ from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from penstock.spec import Specification
 
@@ -89,11 +89,11 @@ class Plan:
         longest = max(side.window for side in self.sides)
         return longest / _SUB_WINDOWS if self.time.dtype.kind == "f" else longest // _SUB_WINDOWS
 
-    @property
-    def tick(self) -> int | float:
+    def tick(self, s: int) -> int | float:
         """How far a stream's time must go for all shards to be told."""
-        longest = max(side.window for side in self.sides) or 16 * (self.time.units_per_second or 1)
-        return longest / 16 if self.time.dtype.kind == "f" else max(1, longest // 16)
+        reach = max(side.window for side in self.sides) or 16 * (self.time.units_per_second or 1)
+        reach = min(reach, self.sides[s].max_ahead or reach)
+        return reach / 16 if self.time.dtype.kind == "f" else max(1, reach // 16)
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -118,7 +118,8 @@ def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
     for name, stream in spec.streams.items():
         _check_columns(name, schemas[name], (stream.time, *columns[name]))
     time = common_scale(
-        {n: (s.time, schemas[n].field(s.time).type) for n, s in spec.streams.items()}
+        {n: (s.time, schemas[n].field(s.time).type) for n, s in spec.streams.items()},
+        of_clock=any(is_clock(d) for s in spec.streams.values() for d in (s.window, s.lateness)),
     )
     sides = tuple(_side(spec, name, schemas[name], columns[name], time) for name in spec.names)
     typed = {n: [(c, schemas[n].field(c).type) for c in columns[n]] for n in spec.names}
@@ -137,8 +138,8 @@ def _check_streams(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Non
     for name in spec.names:
         if name not in schemas:
             raise SchemaError(
-                f'stream "{name}" must be given a table; got tables for {_listed(schemas)}; '
-                f"pass one table for each stream of the join"
+                f'stream "{name}" must be given a table; got tables for {_listed(schemas)}'
+                f"{_did_you_mean(name, schemas)}; pass one table for each stream of the join"
             )
     for name in schemas:
         if name not in spec.names:
@@ -164,7 +165,7 @@ def _check_columns(stream: str, schema: pa.Schema, wanted: tuple[str, ...]) -> N
                 must(
                     f'column "{field.name}" of stream "{stream}"',
                     "of a type that Arrow can pick rows of",
-                    field.type,
+                    str(field.type),
                     "cast it to a plain type, such as string",
                 )
             ) from error
@@ -172,7 +173,8 @@ def _check_columns(stream: str, schema: pa.Schema, wanted: tuple[str, ...]) -> N
         if column not in schema.names:
             raise SchemaError(
                 f'stream "{stream}" must have a column "{column}"; it has '
-                f"{_listed(schema.names)}{_did_you_mean(column, schema.names)}"
+                f"{_listed(schema.names)}"
+                f"{_did_you_mean(column, schema.names) or '; name one of these, or add it'}"
             )
 
 
@@ -185,6 +187,15 @@ def _side(
 
     def units(value: DurationLike, what: str) -> int | float:
         number = to_units(value, time.units_per_second, f'{what} of stream "{name}"', why)
+        if number >= layout.TIME_LIMIT:
+            raise SchemaError(
+                must(
+                    f'{what} of stream "{name}"',
+                    "below 2**61 units of its time column",
+                    value,
+                    "no row is ever that old: use something smaller",
+                )
+            )
         # A window of 2.5 over whole numbers reaches as far as one of 2.
         return float(number) if time.dtype.kind == "f" else int(number // 1)
 
@@ -216,13 +227,14 @@ def _rule(predicate: object, values: ValueScale) -> Rule:
     )
 
 
-def _listed(names: object) -> str:
-    return ", ".join(f'"{name}"' for name in names) or "none"  # type: ignore[attr-defined]
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names) or "none"
 
 
-def _did_you_mean(name: str, known: object) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)  # type: ignore[call-overload]
-    return f'; did you mean "{close[0]}"?' if close else ""
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    folded = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(name.casefold(), list(folded), n=1)
+    return f'; did you mean "{folded[close[0]]}"?' if close else ""
 
 
 def rule_record(plan: Plan) -> np.ndarray:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from penstock.engine.heard import hear_all
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
-from penstock.engine.sharding import route, ticks
+from penstock.engine.sharding import route
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import Metrics, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from penstock.spec import Specification
 
@@ -42,6 +44,15 @@ class Replay:
 
 def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -> Replay:
     """Run a join over tables; see `Join.replay`."""
+    if not isinstance(tables, Mapping):
+        raise SchemaError(
+            must(
+                "tables",
+                "a table for each stream, by its name",
+                type(tables).__name__,
+                f"write {{{', '.join(f'{name!r}: ...' for name in spec.names)}}}",
+            )
+        )
     batches = {name: _batches(name, given) for name, given in tables.items()}
     plan = bind(spec, {name: parts[0].schema for name, parts in batches.items()})
     check_shards(plan, shards)
@@ -49,7 +60,7 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
     results = [plan.result_schema.empty_table()]
     copies = dict.fromkeys(spec.names, 0)
     for batch in _in_step(batches):
-        heard = ticks(plan, batch) if shards > 1 else None
+        heard = hear_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for name, table in batch.items():
             copies[name] += sum(part[name].num_rows for part in routed) - table.num_rows
@@ -69,10 +80,11 @@ def check_shards(plan: Plan, shards: object) -> None:
     if budget is None:
         return
     least = shards * len(plan.sides)
+    over = f" over {shards} shards" if shards > 1 else ""
     if budget.rows is not None and budget.rows < least:
         raise SpecificationError(
             must(
-                f"rows of the budget over {shards} shards",
+                f"rows of the budget{over}",
                 f"at least {least}: one for each stream and shard",
                 budget.rows,
                 "raise it, or use fewer shards",
@@ -81,7 +93,7 @@ def check_shards(plan: Plan, shards: object) -> None:
     if budget.memory_bytes is not None and budget.memory_bytes < least * ROW_OVERHEAD:
         raise SpecificationError(
             must(
-                f"memory of the budget over {shards} shards",
+                f"memory of the budget{over}",
                 f"at least {least * ROW_OVERHEAD} bytes: one row for each stream and shard",
                 budget.memory,
                 "raise it, or use fewer shards",

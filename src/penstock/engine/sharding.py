@@ -28,7 +28,7 @@ from penstock.engine.keys import KeyCoder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.engine.arrays import Array, Integers
+    from penstock.engine.arrays import Integers
     from penstock.engine.plan import Plan
 
 
@@ -54,28 +54,6 @@ def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[
     return routed
 
 
-def ticks(plan: Plan, batch: Mapping[str, pa.Table]) -> list[Array]:
-    """Give, for each stream, the times that a batch shows it has reached, for all shards to hear.
-
-    A shard that gets none of a stream's rows would otherwise never know that time goes on, and
-    keep the others' rows for ever. The times are those of a grid, a sixteenth of the longest
-    window apart, so that any cut into batches gives the same ones. A stream with `max_ahead` has
-    none: whether to believe a time is then each shard's own decision.
-    """
-    reached: list[Array] = []
-    for side in plan.sides:
-        table = batch.get(side.name)
-        if table is None or side.max_ahead is not None:
-            reached.append(np.zeros(0, plan.time.dtype))
-            continue
-        times, good = plan.time.read(table.column(side.time))
-        times = np.sort(times[good])
-        cells, first = np.unique(times // plan.tick, return_index=True)
-        # The first row's time where rounding has put the cell's beginning after it.
-        reached.append(np.minimum(cells * plan.tick, times[first]))
-    return reached
-
-
 def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers, Integers]:
     """Give the one or two shards of each row; below 0 for all of them."""
     if plan.rule.kind == layout.EQUAL:
@@ -88,8 +66,11 @@ def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers,
             return everywhere, everywhere
         one = _by_hash(content_hashes(table), shards)
         return one, one
-    low, high = _cells(plan, s, table)
-    return _by_hash(low, shards), _by_hash(high, shards)
+    first, last = _cells(plan, s, table)
+    # Far from zero the margin for rounding can be wider than a cell: then it goes everywhere.
+    wide = last - first > 1
+    one, other = (np.where(wide, -1, _by_hash(cells, shards)) for cells in (first, last))
+    return one, other
 
 
 def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Integers:

@@ -47,8 +47,7 @@ class Store:
             heaps=np.zeros((count, 0), np.int32),
             streams=streams,
             rule=rule,
-            # 2**-49 is 16 units in the last place: more than a few sums can be wrong by.
-            span=np.array([plan.span, 2.0**-49 if time.kind == "f" else 0], time),
+            span=_span(plan),
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
             dead=np.zeros((count, 8), np.int64),
@@ -124,6 +123,16 @@ class Store:
             if t.size:
                 make_places(self.memory, s, t, places[s])
         return places
+
+
+def _span(plan: Plan) -> Array:
+    """Give the length of an indexed sub-window, and how wrong a bound of times can be.
+
+    2**-49 is 16 units in the last place: more than the sum of a time and a window is wrong by.
+    """
+    slack = 2.0**-49 if plan.time.dtype.kind == "f" else 0
+    longest = max(side.window for side in plan.sides)
+    return np.array([plan.span, slack, slack * longest], plan.time.dtype)
 
 
 def _queue_room(memory: Memory) -> list[int]:

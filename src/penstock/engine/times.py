@@ -74,13 +74,18 @@ class TimeScale:
         return pa.array(times).cast(self.type)
 
 
-def common_scale(columns: Mapping[str, tuple[str, pa.DataType]]) -> TimeScale:
+def common_scale(
+    columns: Mapping[str, tuple[str, pa.DataType]], *, of_clock: bool = False
+) -> TimeScale:
     """Find the scale that all streams' time columns can be counted in.
 
     Parameters
     ----------
     columns
         For each stream the name and the Arrow type of its time column.
+    of_clock
+        Whether the windows are durations of the clock, for columns that do not tell: tables
+        without rows may have columns of Arrow's null type.
 
     Raises
     ------
@@ -95,14 +100,14 @@ def common_scale(columns: Mapping[str, tuple[str, pa.DataType]]) -> TimeScale:
                 must(
                     f'time column "{column}" of stream "{stream}"',
                     "a timestamp or a number",
-                    type_,
+                    str(type_),
                     "cast it, or name another column in Stream(time=...)",
                 )
             )
         if not pa.types.is_null(kind):
             kinds[stream] = kind
-    if not kinds:  # only columns without a value: any scale will do
-        return TimeScale(pa.int64(), None)
+    if not kinds:
+        return TimeScale(pa.timestamp("us"), "us") if of_clock else TimeScale(pa.int64(), None)
     first, kind = next(iter(kinds.items()))
     for stream, other in kinds.items():
         if _family(other) != _family(kind):

@@ -113,12 +113,21 @@ def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
     floating, scale, digits = False, 0, 0
     for stream, (column, type_) in columns.items():
         kind = plain(type_)
+        if pa.types.is_uint64(kind):
+            raise SchemaError(
+                must(
+                    f'column "{column}" of stream "{stream}"',
+                    "a signed number to be compared",
+                    str(type_),
+                    "cast it to int64 or to double",
+                )
+            )
         if not _is_number(kind):
             raise SchemaError(
                 must(
                     f'column "{column}" of stream "{stream}"',
                     "numeric to be compared",
-                    type_,
+                    str(type_),
                     "cast it, or compare another column",
                 )
             )
@@ -133,11 +142,32 @@ def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
                 must(
                     f'column "{column}" of stream "{stream}"',
                     f"a decimal of at most {_MOST_DIGITS} digits, all streams' scales considered",
-                    type_,
+                    str(type_),
                     "cast it to double or to a decimal of fewer digits",
                 )
             )
+    if scale and not floating:
+        _check_whole(columns, scale)
     return ValueScale(floating, 0 if floating else scale)
+
+
+def _check_whole(columns: Mapping[str, tuple[str, pa.DataType]], scale: int) -> None:
+    """Refuse two columns of whole numbers too large to be counted in the decimals' last place.
+
+    One is fine: such a number is larger than any decimal, and that is all there is to know. But
+    two of them must be told apart from each other.
+    """
+    wide = [
+        f'"{column}" of stream "{stream}"'
+        for stream, (column, type_) in columns.items()
+        if pa.types.is_int64(plain(type_))
+    ]
+    if len(wide) > 1:
+        raise SchemaError(
+            f"columns {' and '.join(wide)} must be narrower than int64 to be compared exactly "
+            f"beside decimals; cast them to int32 or to a decimal of at most "
+            f"{_MOST_DIGITS - scale} digits"
+        )
 
 
 def bucket_width(scale: ValueScale, low: float, high: float) -> int | float:
@@ -154,8 +184,6 @@ def bucket_width(scale: ValueScale, low: float, high: float) -> int | float:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    if pa.types.is_uint64(kind):
-        return False  # half of it does not fit a signed integer
     return (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)

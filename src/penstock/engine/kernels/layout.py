@@ -164,7 +164,7 @@ class Memory(NamedTuple):
     heaps: Indices  # one line per stream
     streams: Array
     rule: Array  # one element
-    span: Array  # the length of an indexed sub-window, 0 for none; rounding error of times
+    span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
     order: Integers  # order[s]: the windows that a tuple of s probes, in turn
     pairs: Array
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory

@@ -208,9 +208,13 @@ def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
         ranges.bucket[depth] = bucket_of(memory, first)
         ranges.last_bucket[depth] = bucket_of(memory, final)
     oldest = ranges.newest[depth] - streams[other]["window"]
-    slack = memory.span[1]  # relative rounding error of these bounds: 0 for whole numbers
-    ranges.first_sub[depth] = sub_of(memory, oldest - slack * abs(ranges.newest[depth]))
-    ranges.last_sub[depth] = sub_of(memory, ranges.until[depth] + slack * abs(ranges.until[depth]))
+    newest = ranges.newest[depth]
+    until = ranges.until[depth]
+    # Rounding errors of these bounds, relative and absolute: 0 for whole numbers.
+    slack = memory.span[1]
+    margin = memory.span[2]
+    ranges.first_sub[depth] = sub_of(memory, oldest - slack * abs(newest) - margin)
+    ranges.last_sub[depth] = sub_of(memory, until + slack * abs(until) + margin)
     ranges.sub[depth] = ranges.first_sub[depth]
     ranges.row[depth] = NOTHING
     if ranges.bucket[depth] <= ranges.last_bucket[depth]:
