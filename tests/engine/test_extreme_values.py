@@ -82,6 +82,13 @@ def test_floats_within_a_distance(distance: float) -> None:
     assert_exact(ps.Within(distance, **BOTH), ends, ends)
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.1, 0.1), (-0.2, 0.1), (0.0, 0.0)])
+def test_floats_at_the_ends_of_a_band(low: float, high: float) -> None:
+    tenths = pa.array([0.0, -0.0, 0.1, 0.2, 0.30000000000000004, -0.1, 1e15, 1e15 + 0.125])
+    assert_exact(ps.Band(low=low, high=high, **BOTH), tenths, tenths)
+    assert_exact(ps.Band(low=low, high=high, **THREE), tenths, tenths, tenths)
+
+
 def test_infinities_compare_and_are_near_nothing() -> None:
     values = pa.array([float("-inf"), 0.0, float("inf"), float("nan")])
     assert_exact(ps.Compare("<=", **BOTH), values, values)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 STRATEGIES = (None, "fifo", "random")
 WHOLE = [name for name, kind in KINDS.items() if not kind.is_floating]
-LARGE = Size(batches=6, rows=30, times=30, window=40, budget=60, full=True)
+LARGE = Size(batches=6, rows=25, times=25, window=40, budget=60, full=True)
 
 
 @pytest.mark.nojit
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", WHOLE)
 @given(pick=choices())
-@examples(30)
+@examples(25)
 def test_two_streams_join_as_their_naive_twin(name: str, strategy: str | None, pick: Pick) -> None:
     assert_twins(make_case(pick, KINDS[name], strategy=strategy))
 
@@ -39,7 +39,7 @@ def test_two_streams_join_as_their_naive_twin(name: str, strategy: str | None, p
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", WHOLE)
 @given(pick=choices())
-@examples(15)
+@examples(12)
 def test_three_streams_join_as_their_naive_twin(
     name: str, strategy: str | None, pick: Pick
 ) -> None:
@@ -49,7 +49,7 @@ def test_three_streams_join_as_their_naive_twin(
 @pytest.mark.nojit
 @pytest.mark.parametrize("strategy", ["fifo", "random"])
 @given(pick=choices())
-@examples(40)
+@examples(30)
 def test_a_budget_in_bytes_is_kept_as_by_the_naive_twin(strategy: str, pick: Pick) -> None:
     size = Size(rows=8)
     kind, streams = KINDS["equal whole"], pick(2, 3)
@@ -77,7 +77,7 @@ def test_hundreds_of_rows_of_three_streams_join_as_their_naive_twin(
 
 @pytest.mark.parametrize("name", ["equal whole", "within whole", "compare <"])
 @given(pick=choices())
-@examples(30)
+@examples(20)
 def test_where_the_loop_stops_changes_nothing(name: str, pick: Pick) -> None:
     case = make_case(pick, KINDS[name], streams=3, strategy="random", size=Size(rows=8))
     with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +89,7 @@ def test_where_the_loop_stops_changes_nothing(name: str, pick: Pick) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_more_rows_than_a_call_of_the_loop_takes(strategy: str | None) -> None:
-    rows = 6_000
+    rows = 4_500
     day = ps.Stream(time="t", window=4)
     join = ps.Join(
         streams={"a": day, "b": day},

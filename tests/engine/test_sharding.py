@@ -31,7 +31,7 @@ def in_shards(case: Case, shards: int) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("name", KINDS)
 @given(pick=choices())
-@examples(20)
+@examples(12)
 def test_the_shards_together_give_the_exact_join(name: str, pick: Pick) -> None:
     # Windows below 32: the shards hear of every step of the time, and agree on what is late.
     case = make_case(pick, KINDS[name], streams=pick(2, 3))

@@ -58,7 +58,7 @@ def assert_restored_goes_on_as_uninterrupted(case: Case) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", ["equal whole", "equal pair", "band whole", "compare <"])
 @given(pick=choices())
-@examples(20)
+@examples(12)
 def test_restored_after_every_batch_equals_uninterrupted(
     name: str, strategy: str | None, pick: Pick
 ) -> None:
@@ -77,7 +77,7 @@ def test_hundreds_of_rows_restored_after_every_batch(strategy: str | None) -> No
 
 
 @given(pick=choices())
-@examples(20)
+@examples(12)
 def test_floating_times_are_restored(pick: Pick) -> None:
     case = make_case(pick, KINDS["within whole"], strategy="random", floating_time=True)
     assert_restored_goes_on_as_uninterrupted(case)

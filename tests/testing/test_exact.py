@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import SchemaError
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
-from penstock.spec import Budget, Specification, Stream
+from penstock.spec import Specification, Stream
 from penstock.testing import age_model, exact_join, market
 
 if TYPE_CHECKING:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Decimals of up to 18 digits fit a 64-bit integer.
 _MOST_DIGITS = 18
+# 1 / width must be finite, with much room to spare.
+_NARROWEST = 1e-150
 # Bounds of whole numbers are whole numbers of 64 bits themselves.
 _FURTHEST = 2**63
 
@@ -178,7 +180,7 @@ def bucket_width(scale: ValueScale, low: float, high: float) -> int | float:
     width = high - low
     if not scale.floating:
         return max(1, min(int(width), _FURTHEST - 1))
-    if width > 0 and math.isfinite(width):
+    if width > _NARROWEST and math.isfinite(width):
         return width
     return max(1.0, abs(low)) / 1024
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.nojit
 
 
 @given(pick=choices())
-@examples(150)
+@examples(100)
 def test_a_heap_is_a_list_of_which_the_least_is_wanted(pick: Pick) -> None:
     memory = make_store(evict=layout.EVICT_LOWEST).memory
     heaps = [NaiveHeap(), NaiveHeap()]

@@ -22,7 +22,7 @@ EVERYTHING = 1 << 30
 
 
 @given(pick=choices())
-@examples(150)
+@examples(100)
 def test_queues_are_sorted_lists(pick: Pick) -> None:
     store, queues, born = make_store(), [NaiveQueue(), NaiveQueue()], 0
     for _ in range(pick(1, 5)):

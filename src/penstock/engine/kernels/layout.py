@@ -128,7 +128,8 @@ def rule_type(value: DType) -> DType:
             ("operator", np.int64),
             ("low", value),
             ("high", value),
-            ("width", value),  # of a value bucket
+            ("inverse", np.float64),  # 1 / width of a value bucket, of floats
+            ("shift", np.int64),  # and of whole numbers: 2**shift is its width
             ("slack", value),  # relative rounding error of a bound: 0 for whole numbers
             ("bottom", value),  # the least and the greatest value there is
             ("top", value),

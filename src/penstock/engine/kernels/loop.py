@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels import heap
+from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.index import find, find_or_create, link, unlink
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
@@ -223,8 +224,7 @@ def join(
     for at in range(start, stop):
         if equal and (at - start) % ahead.size == 0:
             first = at
-            for i in range(min(ahead.size, stop - at)):
-                ahead[i] = find(memory, arrivals[at + i]["word"], 0)
+            look_ahead(memory, arrivals, at, min(at + ahead.size, stop), results)
         arrival = arrivals[at]
         stream = arrival["stream"]
         place = streams[stream]["base"] + arrival["place"]

@@ -62,7 +62,7 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
 
 @kernel
 def bucket_of(memory: Memory, value: float) -> np.int64:
-    """Number a value's bucket: floor(value / width), 0 for all if there is only one."""
+    """Number a value's bucket, in the order of values; 0 for all if there is only one."""
     rule = memory.rule[0]
     if rule["kind"] == COMPARE:
         return np.int64(0)
@@ -71,7 +71,8 @@ def bucket_of(memory: Memory, value: float) -> np.int64:
             return rule["last_bucket"]
         if value < -rule["edge"]:
             return -rule["last_bucket"]
-    return np.int64(value // rule["width"])
+        return np.int64(np.floor(value * rule["inverse"]))
+    return np.int64(value) >> rule["shift"]
 
 
 @kernel

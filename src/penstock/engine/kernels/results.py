@@ -9,8 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
 
-# Slots are looked up for so many tuples at once: the look-ups are independent of each other, so
-# the processor overlaps their cache misses, and the loop then finds the slots in its cache.
+# Tuples for which the loop looks ahead at a time: see `ahead`.
 _AHEAD = 64
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
 # enough to bound the memory that a join with very many results takes.
@@ -23,7 +22,9 @@ class Results(NamedTuple):
     refs: Integers  # refs[i, s]: the row of stream s in result i
     times: Array
     produced: Integers  # one element: how many there are
-    ahead: Integers  # scratch space of the loop
+    ahead: Integers  # of the coming tuples: their slots, and rows that they will touch
+    cursor: Integers
+    read: Integers  # one element, the sum of what was read ahead: so that it is really read
 
 
 def make_results(streams: int, time: DType, size: int = 1024) -> Results:
@@ -33,6 +34,8 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
         np.empty(size, time),
         np.zeros(1, np.int64),
         np.empty(_AHEAD, np.int64),
+        np.empty(_AHEAD, np.int64),
+        np.zeros(1, np.int64),
     )
 
 

@@ -1,0 +1,69 @@
+"""Fetch what the next tuples will need, many at once.
+
+A window of a million rows lies in main memory, and each step from slot to row to row waits for
+it. For one tuple these waits come one after another, but those of different tuples are independent,
+and the processor overlaps them. So the loop first walks ahead for a few dozen tuples, only reading,
+and then finds everything in its cache. Reading changes nothing: what has changed meanwhile is
+simply read again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.engine.kernels.index import find
+from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.layout import HEAD, NOTHING, Memory
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array
+    from penstock.engine.kernels.results import Results
+
+# Rows of a chain that are fetched beyond its first.
+_FURTHER = 2
+
+
+@kernel
+def look_ahead(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
+    """Find the slots of the coming tuples' keys, and read the rows that they will touch."""
+    rows = memory.rows
+    slots = memory.slots
+    ahead = results.ahead
+    cursor = results.cursor
+    count = stop - start
+    read = 0
+    for i in range(count):
+        ahead[i] = find(memory, arrivals[start + i]["word"], 0)
+    for i in range(count):
+        slot = ahead[i]
+        cursor[i] = NOTHING
+        if slot != NOTHING:
+            stream = arrivals[start + i]["stream"]
+            cursor[i] = slots[slot, HEAD + memory.order[stream, 0]]
+            own = slots[slot, HEAD + stream]
+            if own != NOTHING:
+                read += rows[own]["prev"]
+    for _ in range(_FURTHER + 1):
+        for i in range(count):
+            if cursor[i] != NOTHING:
+                cursor[i] = rows[cursor[i]]["next"]
+    results.read[0] += read + _read_expiring(memory, count)
+
+
+@kernel
+def _read_expiring(memory: Memory, count: int) -> int:
+    """Read the rows that will expire next, their slots, and their neighbours in the chains."""
+    rows = memory.rows
+    streams = memory.streams
+    read = 0
+    for s in range(streams.size):
+        first = streams[s]["base"] + streams[s]["head"]
+        last = streams[s]["base"] + streams[s]["tail"]
+        for place in range(first, min(first + count, last)):
+            row = memory.queue[place]
+            if row >= 0:
+                read += memory.slots[rows[row]["slot"], HEAD + s]
+                before = rows[row]["prev"]
+                if before >= 0:
+                    read += rows[before]["next"]
+    return read
