@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.engine.kernels.results import Results
 
 # Rows of a chain that are fetched beyond its first.
-_FURTHER = 2
+_FURTHER = 4
 
 
 @kernel
