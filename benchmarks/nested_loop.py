@@ -5,14 +5,14 @@ one after another, the second for each match in the first and so on, and a row i
 as its value does not go with the members so far. It is handed arrays that are merged in time order
 already, and gives row numbers: it reads no Arrow and gathers no payload.
 
-There are two ways to scan. Row by row is the nested loop as one writes it, with the condition in a
-form that the processor can predict. In blocks, a whole block is tested without a branch first,
-which compiles to vector instructions; only a block that has a match is looked at row by row.
+There are three ways to scan. *Plain* is the nested loop as one writes it. *Tuned* has its condition
+in a form that the processor can predict. In *blocks*, a whole block is tested without a branch
+first, which compiles to vector instructions; only a block that has a match is looked at row by row.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
+
+Scan: TypeAlias = Literal["plain", "tuned", "blocks"]
 
 # Rows: eight times what the widest vector instructions take, few enough to look at again.
 _BLOCK = 64
@@ -34,7 +36,7 @@ def nested_loop(
     *,
     window: int,
     distance: float,
-    blocks: bool = False,
+    scan: Scan = "plain",
 ) -> Integers:
     """Join streams on values that are all pairwise within a distance.
 
@@ -46,8 +48,8 @@ def nested_loop(
         How much older than the newest a member may be; the same for all streams.
     distance
         Between any two values, at most.
-    blocks
-        Whether to scan in blocks, with vector instructions.
+    scan
+        How the windows are scanned.
 
     Returns
     -------
@@ -75,19 +77,33 @@ def nested_loop(
         (np.zeros((count, size), np.int64), np.zeros((count, size), np.float64)),
         window,
         distance,
-        _BLOCK if blocks else 0,
+        {"plain": -1, "tuned": 0, "blocks": _BLOCK}[scan],
     )
 
 
 @njit(cache=True)
-def _next(ring: Floats, at: int, stop: int, bounds: tuple[float, float], distance: float) -> int:
+def _next_plain(
+    ring: Floats, at: int, stop: int, bounds: tuple[float, float], distance: float
+) -> int:
     """Give the first place from `at` whose value goes with the members so far, or `stop`."""
     least, greatest = bounds
     mask = ring.size - 1
     while at < stop:
         value = ring[at & mask]
-        # max(value, greatest) - min(value, least) <= distance. Two conditions joined by "and"
-        # would be mispredicted for every other row: four times slower.
+        if value - least <= distance and greatest - value <= distance:
+            return at
+        at += 1
+    return stop
+
+
+@njit(cache=True)
+def _next(ring: Floats, at: int, stop: int, bounds: tuple[float, float], distance: float) -> int:
+    """Give the same with one condition, which is nearly always false."""
+    least, greatest = bounds
+    mask = ring.size - 1
+    while at < stop:
+        value = ring[at & mask]
+        # Of two conditions joined by "and" the first is mispredicted for every other row.
         if max(value - least, greatest - value) <= distance:
             return at
         at += 1
@@ -115,7 +131,7 @@ def _next_in_blocks(
 
 
 @njit(cache=True)
-def _join(
+def _join(  # noqa: PLR0915  # a compiled loop reads from top to bottom
     times: Integers,
     streams: Integers,
     values: Floats,
@@ -150,8 +166,10 @@ def _join(
             other = (stream + 1 + depth) % count
             ring, stop = ring_values[other], tail[other]
             bounds = least[depth], greatest[depth]
-            if block:
+            if block > 0:
                 place = _next_in_blocks(ring, at[depth], stop, bounds, distance, block)
+            elif block < 0:
+                place = _next_plain(ring, at[depth], stop, bounds, distance)
             else:
                 place = _next(ring, at[depth], stop, bounds, distance)
             if place == stop:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import batches, data, equality, memory, window, within
 from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.nested_loop import nested_loop
+from benchmarks.nested_loop import Scan, nested_loop
 from benchmarks.report import Table, Target, as_markdown, rewrite
 from benchmarks.timing import Spread, ratios, take_turns, timed
 from penstock.testing import FakeClock, exact_join
@@ -76,13 +76,13 @@ def test_the_count_of_pairs_is_that_of_the_exact_join() -> None:
     assert len(exact_join(join, data.with_text(tables, seed=5))) == data.count_pairs(tables, 20)
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_the_nested_loop_gives_the_definition(blocks: bool) -> None:
+@pytest.mark.parametrize("scan", ["plain", "tuned", "blocks"])
+def test_the_nested_loop_gives_the_definition(scan: Scan) -> None:
     rng = np.random.default_rng(3)
     streams = np.concatenate([np.arange(3), rng.integers(0, 3, 297)])
     times = np.sort(rng.integers(0, 150, 300))
     values = rng.integers(0, 60, 300).astype(np.float64)
-    found = nested_loop(times, streams, values, window=20, distance=2.0, blocks=blocks)
+    found = nested_loop(times, streams, values, window=20, distance=2.0, scan=scan)
     rows = [np.flatnonzero(streams == stream) for stream in range(3)]
     a, b, c = np.meshgrid(*rows, indexing="ij")
     values_of, times_of = ([column[i] for i in (a, b, c)] for column in (values, times))

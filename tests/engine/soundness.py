@@ -55,7 +55,7 @@ def _free(memory: Memory) -> list[int]:
 
 def _chained(memory: Memory) -> list[int]:
     found = []
-    for slot in range(int(memory.rule["fresh_slot"][0])):
+    for slot in range(len(memory.slots)):
         if memory.slots[slot, COUNT] == 0:
             continue
         members = []

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.budget import Budget
 from penstock.errors import SchemaError
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
 from penstock.spec import Specification, Stream

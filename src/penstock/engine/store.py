@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.kernels import layout
+from penstock.engine.kernels.buckets import relink
 from penstock.engine.kernels.index import rebuild
 from penstock.engine.kernels.layout import Memory
 from penstock.engine.kernels.queue import make_places, pack
@@ -67,13 +68,24 @@ class Store:
         """Make room for so many arrivals, of which no more than `limit` can be held at a time."""
         needed = self.held + arrivals
         self._reserve_rows(needed if limit is None else min(needed, max(limit, self.held)))
-        if self.memory.rule["spare_slots"][0] < arrivals:
+        if self.memory.rule["kind"][0] != layout.EQUAL:
+            self._reserve_buckets(needed if limit is None else min(needed, limit))
+        elif self.memory.rule["spare_slots"][0] < arrivals:
             rebuild(self.memory)
             # Rebuilding again is due only after half of all slots have been given out.
             capacity = len(self.memory.slots)
             spare = int(self.memory.rule["spare_slots"][0])
             if spare < max(arrivals, capacity // 2):
                 self._grow_slots(max(2 * capacity, capacity - spare + 2 * arrivals))
+
+    def _reserve_buckets(self, rows: int) -> None:
+        """Have about as many slots as rows; each stream has its own chains in them."""
+        if rows <= len(self.memory.slots):
+            return
+        size = 1 << max(10, (rows - 1).bit_length())
+        slots = np.zeros((size, self.memory.slots.shape[1]), np.int64)
+        self.memory = self.memory._replace(slots=slots)
+        relink(self.memory)
 
     def _reserve_rows(self, needed: int) -> None:
         rows = self.memory.rows

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.engine.kernels.probe_range import bucket_of, sub_of
+from penstock.engine.kernels.buckets import bucket_of, sub_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import examples
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.engine.kernels import heap
 from penstock.engine.kernels.ahead import look_ahead
+from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find, find_or_create, link, unlink
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
@@ -19,7 +20,7 @@ from penstock.engine.kernels.layout import (
     Memory,
 )
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
-from penstock.engine.kernels.probe_range import Ranges, bucket_of, probe_range, sub_of
+from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.queue import oldest
 from penstock.engine.kernels.results import ENOUGH
 
@@ -187,7 +188,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
             slot = find_or_create(memory, arrival["word"], 0)
         else:
             bucket = bucket_of(memory, arrival["value"])
-            slot = find_or_create(memory, bucket, sub_of(memory, arrival["time"]))
+            slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
     link(memory, row, slot, stream)
     if rule["evict"] == EVICT_LOWEST:
         heap.push(memory, stream, row, streams[stream]["held"])

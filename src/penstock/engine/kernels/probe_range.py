@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from penstock.engine.kernels.index import find
+from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
     COMPARE,
@@ -58,30 +58,6 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
         *(np.zeros(streams, value) for _ in range(3)),
         *(np.zeros(streams, np.int64) for _ in range(2)),
     )
-
-
-@kernel
-def bucket_of(memory: Memory, value: float) -> np.int64:
-    """Number a value's bucket, in the order of values; 0 for all if there is only one."""
-    rule = memory.rule[0]
-    if rule["kind"] == COMPARE:
-        return np.int64(0)
-    if rule["last_bucket"] > 0:
-        if value > rule["edge"]:
-            return rule["last_bucket"]
-        if value < -rule["edge"]:
-            return -rule["last_bucket"]
-        return np.int64(np.floor(value * rule["inverse"]))
-    return np.int64(value) >> rule["shift"]
-
-
-@kernel
-def sub_of(memory: Memory, time: float) -> np.int64:
-    """Number the sub-window of a time, 0 for all if there is only one."""
-    span = memory.span[0]
-    if span == 0:
-        return np.int64(0)
-    return np.int64(time // span)
 
 
 @kernel
@@ -193,8 +169,7 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
 @kernel
 def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
     """Give the first row of the chain at which a depth stands."""
-    slot = find(memory, ranges.bucket[depth], ranges.sub[depth])
-    return NOTHING if slot == NOTHING else memory.slots[slot, HEAD + other]
+    return memory.slots[slot_of(memory, ranges.bucket[depth], ranges.sub[depth]), HEAD + other]
 
 
 @kernel

@@ -1,0 +1,65 @@
+"""Which rows have a value near this one: chains of value buckets and sub-windows.
+
+A bucket has no key that could be compared, and needs none: a row's value and time are checked
+anyway, so rows of other buckets in the same chain cost a comparison and nothing else. Neighbouring
+buckets are neighbours in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.engine.kernels.index import link, mix
+from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.layout import COMPARE, COUNT, HEAD, NOTHING, Memory
+
+# Buckets that stay side by side: a probe reads two or three, mostly from one cache line or two.
+_TOGETHER_BITS = 4
+_TOGETHER = 15
+
+
+@kernel
+def bucket_of(memory: Memory, value: float) -> np.int64:
+    """Number a value's bucket, in the order of values; 0 for all if there is only one."""
+    rule = memory.rule[0]
+    if rule["kind"] == COMPARE:
+        return np.int64(0)
+    if rule["last_bucket"] > 0:
+        if value > rule["edge"]:
+            return rule["last_bucket"]
+        if value < -rule["edge"]:
+            return -rule["last_bucket"]
+        return np.int64(np.floor(value * rule["inverse"]))
+    return np.int64(value) >> rule["shift"]
+
+
+@kernel
+def sub_of(memory: Memory, time: float) -> np.int64:
+    """Number the sub-window of a time, 0 for all if there is only one."""
+    span = memory.span[0]
+    if span == 0:
+        return np.int64(0)
+    return np.int64(time // span)
+
+
+@kernel
+def slot_of(memory: Memory, bucket: int | np.int64, sub: int | np.int64) -> int:
+    """Give the slot of a bucket and sub-window; the number of slots is a power of two."""
+    group = mix(bucket >> _TOGETHER_BITS, sub >> _TOGETHER_BITS)
+    return ((group << _TOGETHER_BITS) + ((bucket + sub) & _TOGETHER)) & (memory.slots.shape[0] - 1)
+
+
+@kernel
+def relink(memory: Memory) -> None:
+    """Put every row into the chain that it belongs to, after the number of slots has changed."""
+    rows = memory.rows
+    slots = memory.slots
+    for slot in range(slots.shape[0]):
+        slots[slot, COUNT] = 0
+        for column in range(HEAD, slots.shape[1]):
+            slots[slot, column] = NOTHING
+    for row in range(memory.rule[0]["fresh_row"]):
+        if rows[row]["ref"] != NOTHING:
+            bucket = bucket_of(memory, rows[row]["value"])
+            slot = slot_of(memory, bucket, sub_of(memory, rows[row]["time"]))
+            link(memory, row, slot, rows[row]["stream"])
