@@ -14,6 +14,7 @@ def njit(
     boundscheck: bool = ...,
     cache: bool = ...,
     error_model: str = ...,
+    forceinline: bool = ...,
     fastmath: bool | set[str] = ...,
     inline: str = ...,
     locals: dict[str, Any] = ...,

@@ -61,7 +61,7 @@ def _number_among_equals(times: Array, identities: Integers) -> Integers:
     new = np.ones(times.size, np.bool_)
     new[1:] = (times[1:] != times[:-1]) | (identities[1:] != identities[:-1])
     starts = np.flatnonzero(new)
-    return np.arange(times.size) - np.repeat(starts, np.diff([*starts, times.size]))
+    return np.arange(times.size) - np.repeat(starts, np.diff(starts, append=times.size))
 
 
 def _bits(values: Array) -> Integers:

@@ -15,7 +15,7 @@ from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
-from penstock.engine.kernels.results import ENOUGH, Results, grown, make_results
+from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
 from penstock.engine.payload import Payload
 from penstock.engine.store import ROW_OVERHEAD, Store
@@ -80,6 +80,7 @@ class Operator:
         self.saved: dict[str, int] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
+        self._produced = make_results(count, plan.time.dtype)  # kept, so that it need not grow anew
         self._wanted = Wanted(
             order=self._strategy is not None,
             identities=self._strategy is not None and self._strategy.draws,
@@ -194,7 +195,6 @@ class Operator:
         self.row_limit = int(arrivals["limit"][-1])
 
     def _join(self, arrivals: Array) -> Iterator[pa.Table]:
-        results = make_results(len(self.plan.sides), self.plan.time.dtype)
         most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
         at = 0
         while at < arrivals.size:
@@ -210,15 +210,15 @@ class Operator:
                 arrivals,
                 at,
                 stop,
-                results,
+                self._produced,
             )
-            if results.produced[0] >= ENOUGH:
-                yield self._results(results)
+            if self._produced.produced[0] >= ENOUGH:
+                yield self._results()
             elif reached < stop:
-                results = grown(results)
+                self._produced = grown(self._produced)
             at = reached
-        if results.produced[0]:
-            yield self._results(results)
+        if self._produced.produced[0]:
+            yield self._results()
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -232,8 +232,9 @@ class Operator:
             for name in ("faced", "found"):
                 memory.pairs[name] //= 2
 
-    def _results(self, results: Results) -> pa.Table:
-        """Turn references into rows, and empty the results."""
+    def _results(self) -> pa.Table:
+        """Turn the references that were produced into rows."""
+        results = self._produced
         count = int(results.produced[0])
         results.produced[0] = 0
         refs, times = results.refs[:count], results.times[:count].copy()

@@ -65,7 +65,10 @@ class Payload:
         starts = np.zeros(max(self.sub_windows) + 1, np.int64)
         tables = [self.batch]
         end = self.batch.num_rows
-        for number in np.unique(numbers[numbers > 0]):
+        wanted = np.zeros(starts.size, np.bool_)
+        wanted[numbers] = True
+        wanted[0] = False  # the batch itself, which is there already
+        for number in np.flatnonzero(wanted):
             starts[number] = end
             table = self.sub_windows[int(number)].table
             tables.append(table)
@@ -78,7 +81,7 @@ class Payload:
         index = self._store.memory.rows["ref"][rows] & REF_MASK
         for start in range(0, rows.size, MOST_ROWS):
             part = index[start : start + MOST_ROWS]
-            self._add(_take(self.batch, part), rows[start : start + MOST_ROWS])
+            self._add(_take(self.batch, part, rows.size), rows[start : start + MOST_ROWS])
         self.batch = self.batch.slice(0, 0)
         self._tidy()
 
@@ -134,7 +137,10 @@ class Payload:
         lives = [self.live(n) for n in numbers]
         windows = [self.sub_windows[n] for n in numbers]
         table = pa.concat_tables(
-            [_take(w.table, np.flatnonzero(live)) for w, live in zip(windows, lives, strict=True)]
+            [
+                _take(window.table, np.flatnonzero(live), int(live.sum()))
+                for window, live in zip(windows, lives, strict=True)
+            ]
         ).combine_chunks()
         rows = np.concatenate([w.rows[live] for w, live in zip(windows, lives, strict=True)])
         order = list(self.sub_windows)
@@ -154,7 +160,9 @@ def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
     larger than what follows it, as one carries when counting: every row is moved log(n) times at
     most, and no more than log(n) sub-windows are small.
 
-    >>> _groups([(1, 300, 290), (2, 100, 40), (3, 100, 30), (4, 90, 90), (5, 40, 40), (6, 50, 50)])
+    >>> _groups(
+    ...     [(1, 300, 290), (2, 700, 300), (3, 700, 310), (4, 90, 90), (5, 40, 40), (6, 50, 50)]
+    ... )
     [[2, 3], [4, 5, 6]]
     """
     groups: list[list[int]] = []
@@ -182,9 +190,9 @@ def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
     return groups
 
 
-def _take(table: pa.Table, index: Integers) -> pa.Table:
-    """Take rows; as a view if they are one run that is most of the table."""
-    whole = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
-    if whole and 2 * index.size >= table.num_rows:
+def _take(table: pa.Table, index: Integers, kept: int) -> pa.Table:
+    """Take rows; as a view if they are one run, and most of the table is kept by this and others."""
+    run = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
+    if run and 2 * kept >= table.num_rows:
         return table.slice(int(index[0]), index.size)
     return table.take(pa.array(index))

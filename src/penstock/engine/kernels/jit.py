@@ -18,7 +18,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     Without Numba's reference counting (``_nrt``): the kernels allocate nothing and keep nothing,
     yet with it every call of an inner step would count references to each array that it is
-    handed, atomically, which made the loop three times slower (docs/benchmarks.md). Division
+    handed, atomically, which made the loop three times slower. Inlined by force: a call of an
+    inner step passes a dozen arrays, which took as long again (docs/benchmarks.md). Division
     follows NumPy: no check for zero each time, as the divisors are settings and never zero.
     """
-    return njit(cache=True, error_model="numpy", _nrt=False)(function)
+    return njit(cache=True, error_model="numpy", _nrt=False, forceinline=True)(function)
