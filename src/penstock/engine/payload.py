@@ -191,7 +191,7 @@ def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
 
 
 def _take(table: pa.Table, index: Integers, kept: int) -> pa.Table:
-    """Take rows; as a view if they are one run, and most of the table is kept by this and others."""
+    """Take rows; as a view if they are one run, and most of the table is kept in all."""
     run = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
     if run and 2 * kept >= table.num_rows:
         return table.slice(int(index[0]), index.size)
