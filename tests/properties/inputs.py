@@ -158,8 +158,8 @@ def _predicates(draw: DrawFn, kind: str, names: tuple[str, ...], family: Family)
 
 def _budgets(least: int) -> SearchStrategy[ps.Budget]:
     rows = st.integers(least, least + 6).map(lambda rows: ps.Budget(rows=rows))
-    # 148 bytes are what a row costs beside its payload; the least that is taken is one row each.
-    memory = st.integers(least * 148, least * 600).map(lambda size: ps.Budget(memory=size))
+    # 224 bytes are what a row costs beside its payload; the least that is taken is one row each.
+    memory = st.integers(least * 224, least * 900).map(lambda size: ps.Budget(memory=size))
     return rows | memory
 
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 _CACHE_LINE = 64
 
-# What a buffered tuple costs besides its payload: its record, its place in the queue (with as
-# much room again for growth), its slot, the table's entry for it, its place in a heap, and its
-# birth and priority beside the payload.
-ROW_OVERHEAD = 64 + 2 * 4 + 5 * 8 + 2 * 8 + 4 + 16
+# What a buffered tuple costs besides its payload: its record (64 bytes), its places in queue and
+# heap, its share of slots and table, its birth and priority beside the payload, and the room that
+# arrays keep for growth. Measured with a key for every row, which costs most (docs/benchmarks.md,
+# "Memory"): 222 bytes, and fewer where rows share keys.
+ROW_OVERHEAD = 224
 
 
 class Store:
