@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.kernels.layout import REF_BITS, REF_MASK
+from penstock.engine.kernels.settle import settle
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Floats, Indices, Integers, Mask
@@ -108,14 +109,15 @@ class Payload:
         number = self._free_number()
         memory = self._store.memory
         memory.dead[self._stream, number] = 0
-        memory.rows["ref"][rows] = (number << REF_BITS) | np.arange(rows.size)
-        self.sub_windows[number] = SubWindow(
+        window = SubWindow(
             self._serials,
             table,
             rows.copy(),
-            memory.rows["birth"][rows],
-            memory.rows["priority"][rows],
+            np.empty(rows.size, np.int64),
+            np.empty(rows.size, np.float64),
         )
+        settle(memory, window.rows, number, window.births, window.priorities)
+        self.sub_windows[number] = window
         self._serials += 1
 
     def _free_number(self) -> int:
