@@ -6,9 +6,15 @@ lost. Start with `Join`.
 
 from penstock.budget import Budget
 from penstock.engine.replay import Replay
-from penstock.errors import PenstockError, SchemaError, SpecificationError, StateError
+from penstock.errors import (
+    PenstockError,
+    SchemaError,
+    SessionError,
+    SpecificationError,
+    StateError,
+)
 from penstock.goals import MaxImportance, MaxSubset, Sample
-from penstock.join import Join
+from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.predicates import Band, Compare, Equal, Within
 from penstock.spec import Stream
@@ -26,11 +32,13 @@ __all__ = [
     "Replay",
     "Sample",
     "SchemaError",
+    "SessionError",
     "SpecificationError",
     "StateError",
     "Stream",
     "StreamMetrics",
     "Within",
+    "progress",
 ]
 
 __version__ = "0.1.0"

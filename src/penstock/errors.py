@@ -6,6 +6,7 @@ class                    what is wrong
 `SpecificationError`     what was said when the join was defined
 `SchemaError`            the tables or frames do not fit the join
 `StateError`             saved state cannot be used
+`SessionError`           the Spark session, or the machine, lacks what a join needs
 =======================  ====================================================
 
 Every message names the thing in the user's own words and says what it must be, what was
@@ -14,7 +15,14 @@ given, and what to do about it; `must` builds that form.
 
 from __future__ import annotations
 
-__all__ = ["PenstockError", "SchemaError", "SpecificationError", "StateError", "must"]
+__all__ = [
+    "PenstockError",
+    "SchemaError",
+    "SessionError",
+    "SpecificationError",
+    "StateError",
+    "must",
+]
 
 # Enough to recognise any sensible value; a whole table in a message hides the message.
 _LONGEST_VALUE = 200
@@ -48,6 +56,10 @@ class SchemaError(PenstockError, ValueError):
 
 class StateError(PenstockError, RuntimeError):
     """Saved state cannot be used: another version wrote it, or it is damaged."""
+
+
+class SessionError(PenstockError, RuntimeError):
+    """The Spark session, or the machine, lacks what a join needs."""
 
 
 def must(name: str, requirement: str, got: object, hint: str) -> str:

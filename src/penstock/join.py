@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from penstock.metrics import Metrics
 
 
 class Join(Specification):
@@ -85,3 +89,92 @@ class Join(Specification):
             If the budget cannot be divided over so many shards.
         """
         return replay(self, tables, shards)
+
+    def stream(
+        self,
+        frames: Mapping[str, DataFrame],
+        shards: int | None = None,
+        *,
+        name: str = "penstock",
+    ) -> DataFrame:
+        """Run the join over streaming frames, on Spark.
+
+        Parameters
+        ----------
+        frames
+            One streaming DataFrame for each stream.
+        shards
+            Parts into which the join is divided, and the budget with it; each is one task. None
+            for the session's ``spark.sql.shuffle.partitions`` if you have set it, otherwise for
+            one for each core. A query can be restarted only with as many as it began with.
+        name
+            Under which the metrics are found: only a query with several joins needs others.
+
+        Returns
+        -------
+        DataFrame
+            A streaming frame with a struct column for each stream, named after it, that holds the
+            stream's whole row; ``time``, the greatest of the joined times; ``weight``. If the
+            times are timestamps, ``time`` has a watermark, so that event-time windows over it
+            work; see docs/spark.md.
+
+        Raises
+        ------
+        SchemaError
+            If the frames do not fit the join.
+        SpecificationError
+            If the budget cannot be divided over so many shards.
+        SessionError
+            If the Spark session has settings that the join cannot run with.
+        """
+        from penstock.spark import stream  # noqa: PLC0415  # only who calls this needs Spark
+
+        return stream.stream(self, frames, shards, name)
+
+    def batch(self, frames: Mapping[str, DataFrame], shards: int | None = None) -> DataFrame:
+        """Run the join over bounded frames, on Spark: a backfill, or a what-if.
+
+        Gives the rows that `replay` gives for one table per stream and as many shards.
+
+        Parameters
+        ----------
+        frames
+            One bounded DataFrame for each stream. All rows of a shard are in memory at a time.
+        shards
+            As in `stream`; None for one for each core.
+
+        Returns
+        -------
+        DataFrame
+            As `stream` gives.
+
+        Raises
+        ------
+        SchemaError
+            If the frames do not fit the join.
+        SpecificationError
+            If the budget cannot be divided over so many shards.
+        """
+        from penstock.spark import stream  # noqa: PLC0415  # only who calls this needs Spark
+
+        return stream.batch(self, frames, shards)
+
+
+def progress(query: StreamingQuery, name: str = "penstock") -> Metrics:
+    """Give what the join of a streaming query has done so far.
+
+    Parameters
+    ----------
+    query
+        The query, running or ended.
+    name
+        That the join was given in `Join.stream`.
+
+    Returns
+    -------
+    Metrics
+        As of the last micro-batch with rows; of nothing, if there was none yet.
+    """
+    from penstock.spark.progress import progress as spark_progress  # noqa: PLC0415  # as above
+
+    return spark_progress(query, name)

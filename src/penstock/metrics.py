@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Metrics:
         most: an upper bound.
     bytes_most
         Bytes that these took at most: payload as measured and the engine's own records.
+    state_bytes
+        Bytes of the state that is saved for a restart; 0 where none is, as in a replay.
     inserted, compared
         Cost: tuples taken into memory, and rows looked at while probing (results produced, the
         third cost, are `emitted`).
@@ -98,6 +100,7 @@ class Metrics:
     bytes_most: int
     inserted: int
     compared: int
+    state_bytes: int = field(default=0, compare=False)  # how it ran, not what it did
 
     @property
     def arrived(self) -> int:
@@ -121,14 +124,15 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         bytes_most=sum(part.bytes_most for part in parts),
         inserted=sum(part.inserted for part in parts),
         compared=sum(part.compared for part in parts),
+        state_bytes=sum(part.state_bytes for part in parts),
     )
 
 
 def _total_stream(parts: list[StreamMetrics]) -> StreamMetrics:
     sums = {
-        field.name: sum(getattr(part, field.name) for part in parts)
-        for field in fields(StreamMetrics)
-        if field.name != "row_bytes"
+        each.name: sum(getattr(part, each.name) for part in parts)
+        for each in fields(StreamMetrics)
+        if each.name != "row_bytes"
     }
     weight = sum(part.arrived + part.copies for part in parts)
     weighted = sum(part.row_bytes * (part.arrived + part.copies) for part in parts)

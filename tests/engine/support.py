@@ -56,7 +56,9 @@ def choices(draw: st.DrawFn) -> Pick:
 
 def heard(*times: int) -> Heard:
     """Give word of a stream's time, one row for each."""
-    return Heard(np.array(times, np.int64), np.ones(len(times), np.int64))
+    return Heard(
+        np.array(times, np.int64), np.array(times, np.int64), np.ones(len(times), np.int64), 0
+    )
 
 
 def assert_twins(case: Case) -> Metrics:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+
+from penstock.engine.ipc import from_ipc, to_ipc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
+    from collections.abc import Mapping, Sequence
 
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.intake import Watch
@@ -30,16 +31,36 @@ class Heard:
     """
 
     times: Array  # beginnings of the cells, in order
+    latest: Array  # the greatest time in each
     counts: Integers
+    rows: int  # that came in all, those without a usable time included
 
     def before(self, bound: float | None) -> Array:
         """Give the times before a bound, all if there is none."""
         return self.times if bound is None else self.times[self.times < bound]
 
+    def latest_before(self, bound: float | None) -> int | float | None:
+        """Give the greatest time in the cells that begin before a bound; None if there are none."""
+        cells = self.before(bound).size
+        return self.latest[cells - 1].item() if cells else None
+
+    def to_bytes(self) -> bytes:
+        """Give it as Arrow IPC, for `from_bytes`."""
+        table = pa.table([self.times, self.latest, self.counts], names=["time", "latest", "count"])
+        return to_ipc(table.replace_schema_metadata({"rows": str(self.rows)}))
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Heard:
+        """Read what `to_bytes` has given."""
+        table = from_ipc(data)
+        times, latest, counts = (table[name].to_numpy() for name in ("time", "latest", "count"))
+        return Heard(times, latest, counts, int(table.schema.metadata[b"rows"]))
+
 
 def silence(plan: Plan) -> Heard:
     """Give what is heard of a stream of which nothing came."""
-    return Heard(np.zeros(0, plan.time.dtype), np.zeros(0, np.int64))
+    nothing = np.zeros(0, plan.time.dtype)
+    return Heard(nothing, nothing, np.zeros(0, np.int64), 0)
 
 
 def hear(plan: Plan, s: int, table: pa.Table) -> Heard:
@@ -50,7 +71,25 @@ def hear(plan: Plan, s: int, table: pa.Table) -> Heard:
     cell = plan.tick(s)
     cells, first, counts = np.unique(times // cell, return_index=True, return_counts=True)
     # The first row's time where rounding has put the cell's beginning after it.
-    return Heard(np.minimum(cells * cell, times[first]), counts)
+    starts = np.minimum(cells * cell, times[first])
+    return Heard(starts, times[first + counts - 1], counts, table.num_rows)
+
+
+def together(parts: Sequence[Heard]) -> Heard:
+    """Put together what parts of a stream's batch tell; there must be at least one."""
+    if len(parts) == 1:
+        return parts[0]
+    times = np.concatenate([part.times for part in parts])
+    starts, cell = np.unique(times, return_inverse=True)
+    order = np.argsort(cell, kind="stable")
+    firsts = np.searchsorted(cell[order], np.arange(starts.size))
+    latest, counts = (
+        np.concatenate([getattr(part, name) for part in parts])[order]
+        for name in ("latest", "counts")
+    )
+    if starts.size:
+        latest, counts = np.maximum.reduceat(latest, firsts), np.add.reduceat(counts, firsts)
+    return Heard(starts, latest, counts, sum(part.rows for part in parts))
 
 
 def hear_all(plan: Plan, tables: Mapping[str, pa.Table]) -> list[Heard]:

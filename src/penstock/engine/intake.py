@@ -35,6 +35,8 @@ class Watch:
     accepted: int = 0  # rows of its last batch that had any
     ahead: int = 0  # rows set aside as too far ahead since then
     reached: float | None = None  # how far the stream is believed to have come
+    greatest: int | float | None = None  # time so far, in the rows of all shards
+    whole: int = 0  # rows so far, of all shards, each counted once
     late: int = 0
     bad_times: int = 0
     far_ahead: int = 0
@@ -81,17 +83,18 @@ def read_side(
     *,
     watch: Watch,
     wanted: Wanted,
-    clock: float,
+    greatest: float | None,
     bound: float | None,
 ) -> Columns:
     """Read one stream's batch: its rows in time order.
 
-    Rows are late before the clock less the lateness, and too far ahead from the bound on.
+    Rows are late before the greatest time so far less the lateness, and too far ahead from the
+    bound on.
     """
     times, good = plan.time.read(table.column(side.time))
     watch.bad_times += int(good.size - np.count_nonzero(good))
-    if clock != layout.NEVER:
-        on_time = times >= clock - side.lateness
+    if greatest is not None:
+        on_time = times >= greatest - side.lateness
         late = good & ~on_time
         watch.late += int(np.count_nonzero(late))
         good &= on_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 _SLICE = 8192
 # Counts of selectivity are halved beyond this, so that the order of probing follows change.
 _MANY = 1 << 34
+
+
+class Seal(NamedTuple):
+    """What tells a chunk of saved state from any other."""
+
+    checksum: int
+    size: int
+    gone: int = 0  # rows of the sub-window that had left memory
+
 
 _EVICT = {Evict.OLDEST: layout.EVICT_OLDEST, Evict.LOWEST: layout.EVICT_LOWEST}
 
@@ -77,7 +86,7 @@ class Operator:
         self.watches = [Watch() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
         self.measured = np.zeros((count, 2), np.int64)
-        self.saved: dict[str, int] = {}  # `state.save`: the chunks that are up to date
+        self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
         self._produced = make_results(count, plan.time.dtype)  # kept, so that it need not grow anew
@@ -115,6 +124,10 @@ class Operator:
         """
         bounds = [self._bound(s, tables, heard) for s in range(len(self.plan.sides))]
         sides = [self._read(s, tables, bound) for s, bound in enumerate(bounds)]
+        for watch, bound, each in zip(self.watches, bounds, heard or (), strict=heard is not None):
+            watch.whole += each.rows
+            known = (watch.greatest, each.latest_before(bound))
+            watch.greatest = max((time for time in known if time is not None), default=None)
         places = self.store.make_places([side.times for side in sides])
         ticks = [
             each.before(bound)
@@ -147,7 +160,6 @@ class Operator:
             payload.batch = table.combine_chunks()
             watch.arrived += table.num_rows
             watch.payload_bytes += table.nbytes
-        clock = self.store.memory.streams["clock"][s].item()
         return read_side(
             self.plan,
             side,
@@ -155,9 +167,29 @@ class Operator:
             self.coder,
             watch=watch,
             wanted=self._wanted,
-            clock=clock,
+            greatest=self._greatest(s),
             bound=bound,
         )
+
+    def _greatest(self, s: int) -> int | float | None:
+        """Give the greatest time that a stream has shown in earlier batches, to any shard."""
+        if self.watches[s].greatest is not None:
+            return self.watches[s].greatest
+        clock: int | float = self.store.memory.streams["clock"][s].item()
+        return None if clock == layout.NEVER else clock
+
+    def complete_until(self) -> int | float | None:
+        """Give the time from which on results can still come; None while a stream is unheard of.
+
+        The same in every shard.
+        """
+        times = []
+        for s, side in enumerate(self.plan.sides):
+            greatest = self._greatest(s)
+            if greatest is None:
+                return None
+            times.append(greatest - side.lateness)
+        return min(times)
 
     def _rank(self, sides: list[Columns], merged: Merged) -> None:
         """Have the strategy give each arrival its priority."""
@@ -258,8 +290,13 @@ class Operator:
             rows, size = self.measured[s] if self._memory else (watch.arrived, watch.payload_bytes)
             row_bytes = float(size / rows) if rows else 0.0
             counted = ("dropped", "evicted", "expired", "held", "held_most")
+            # One shard answers for what came to all of them; the rest of what it got are copies.
+            arrived = watch.arrived
+            if self.shards > 1:
+                arrived = watch.whole if self.shard == 0 else 0
             streams[side.name] = StreamMetrics(
-                arrived=watch.arrived,
+                arrived=arrived,
+                copies=watch.arrived - arrived,
                 late=watch.late,
                 bad_times=watch.bad_times,
                 far_ahead=watch.far_ahead,
@@ -275,6 +312,7 @@ class Operator:
             budget_rows=self.row_limit,
             held_most=int(rule["held_most"][0]),
             bytes_most=round(total_bytes),
+            state_bytes=sum(seal.size for seal in self.saved.values()),
             inserted=int(records["inserted"].sum()),
             compared=int(rule["compared"][0]),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,11 +15,12 @@ from penstock.engine.plan import Plan, bind
 from penstock.engine.sharding import route
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError, must
-from penstock.metrics import Metrics, total
+from penstock.metrics import total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from penstock.metrics import Metrics
     from penstock.spec import Specification
 
 Tables: TypeAlias = "pa.Table | Sequence[pa.Table]"
@@ -58,16 +59,13 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
     check_shards(plan, shards)
     operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
     results = [plan.result_schema.empty_table()]
-    copies = dict.fromkeys(spec.names, 0)
     for batch in _in_step(batches):
         heard = hear_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
-        for name, table in batch.items():
-            copies[name] += sum(part[name].num_rows for part in routed) - table.num_rows
         for operator, part in zip(operators, routed, strict=True):
             results.extend(operator.pieces(part, heard))
     metrics = total(operator.metrics() for operator in operators)
-    return Replay(pa.concat_tables(results), _with_copies(metrics, copies))
+    return Replay(pa.concat_tables(results), metrics)
 
 
 def check_shards(plan: Plan, shards: object) -> None:
@@ -130,11 +128,3 @@ def _in_step(batches: Mapping[str, list[pa.Table]]) -> Iterator[dict[str, pa.Tab
     """Give micro-batch after micro-batch; a stream whose list has ended has fallen silent."""
     for parts in zip_longest(*batches.values()):
         yield {n: part for n, part in zip(batches, parts, strict=True) if part is not None}
-
-
-def _with_copies(metrics: Metrics, copies: Mapping[str, int]) -> Metrics:
-    streams = {
-        name: replace(stream, arrived=stream.arrived - copies[name], copies=copies[name])
-        for name, stream in metrics.streams.items()
-    }
-    return replace(metrics, streams=streams)

@@ -3,7 +3,7 @@
 ========================  =====================================================================
 chunk                     holds
 ========================  =====================================================================
-``head``                  clocks, counters, and which of the others there are; always rewritten
+``head``                  clocks, counters, and the others' checksums; always rewritten
 ``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
 ``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
 ========================  =====================================================================
@@ -16,28 +16,32 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.engine.intake import Watch, read_keys
+from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.kernels.loop import refill
-from penstock.engine.operator import Operator, as_struct
+from penstock.engine.operator import Operator, Seal, as_struct
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from penstock.engine.arrays import Array, Integers
-    from penstock.engine.payload import SubWindow
+    from penstock.engine.payload import Payload, SubWindow
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-FORMAT = 1
+FORMAT = 2
 
 _CHECKSUM_BYTES = 4
+_START = 1 + _CHECKSUM_BYTES
 _STREAM_FIELDS = [
     "clock",
     "horizon",
@@ -66,23 +70,25 @@ def save(operator: Operator) -> Changes:
     To be called between two batches. The chunks written so far, less those removed, are always a
     whole state for `restore`.
     """
-    current: dict[str, int] = {}
+    current: dict[str, Seal] = {}
     written: dict[str, bytes] = {}
-    names = operator.plan.spec.names
-    for name, payload in zip(names, operator.payloads, strict=True):
+
+    def keep(name: str, data: Callable[[], bytes], gone: int = 0) -> None:
+        seal = operator.saved.get(name)
+        if seal is None or seal.gone != gone:
+            written[name] = _seal(data())
+            seal = _seal_of(written[name], gone)
+        current[name] = seal
+
+    for name, payload in zip(operator.plan.spec.names, operator.payloads, strict=True):
         for number, window in payload.sub_windows.items():
-            rows, live = f"rows/{name}/{window.serial}", f"live/{name}/{window.serial}"
-            current[rows] = 0
-            if rows not in operator.saved:
-                written[rows] = _seal(_write_window(window))
+            keep(f"rows/{name}/{window.serial}", partial(_write_window, window))
             gone = window.rows.size - payload.count_live(number)
             if gone:
-                current[live] = gone
-                if operator.saved.get(live) != gone:
-                    written[live] = _seal(np.packbits(payload.live(number)).tobytes())
-    written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
+                keep(f"live/{name}/{window.serial}", partial(_write_live, payload, number), gone)
     removed = tuple(name for name in operator.saved if name not in current)
     operator.saved = current
+    written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
     return Changes(written, removed)
 
 
@@ -96,11 +102,14 @@ def restore(
     StateError
         If a chunk is missing, damaged or of another version, or was saved by another join.
     """
-    head = json.loads(_open(chunks, "head"))
+    head = json.loads(_open(chunks.get("head"), "head"))
     _check_same(head, plan, shard, shards)
     operator = Operator(plan, shard=shard, shards=shards)
+    data = {
+        name: _open(chunks.get(name), name, Seal(*seal)) for name, seal in head["chunks"].items()
+    }
     parts = [
-        _refill_stream(operator, s, head["sub_windows"][s], chunks) for s in range(len(plan.sides))
+        _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
     _refill_rows(operator, parts)
     memory = operator.store.memory
@@ -115,13 +124,16 @@ def restore(
     memory.order[:] = head["order"]
     operator.measured[:] = head["measured"]
     operator.row_limit = head["row_limit"]
-    save(operator)  # what is in the chunks need not be written again
+    operator.saved = {name: Seal(*seal) for name, seal in head["chunks"].items()}
     return operator
 
 
 def _head(operator: Operator) -> dict[str, Any]:
     memory = operator.store.memory
     return {
+        # Two attempts at a batch can hold the same rows in another order: never take one's chunks,
+        # or an operator that is at hand, for the other's.
+        "save": uuid4().hex,
         "join": _described(operator.plan.spec),
         "schemas": [str(side.schema.remove_metadata()) for side in operator.plan.sides],
         "shard": operator.shard,
@@ -134,12 +146,10 @@ def _head(operator: Operator) -> dict[str, Any]:
         "measured": operator.measured.tolist(),
         "row_limit": operator.row_limit,
         "sub_windows": [
-            [
-                [w.serial, payload.count_live(n) < w.rows.size]
-                for n, w in payload.sub_windows.items()
-            ]
+            [window.serial for window in payload.sub_windows.values()]
             for payload in operator.payloads
         ],
+        "chunks": operator.saved,
     }
 
 
@@ -175,8 +185,11 @@ def _seal(data: bytes) -> bytes:
     return bytes([FORMAT]) + zlib.crc32(data).to_bytes(_CHECKSUM_BYTES, "little") + data
 
 
-def _open(chunks: Mapping[str, bytes], name: str) -> bytes:
-    chunk = chunks.get(name)
+def _seal_of(chunk: bytes, gone: int = 0) -> Seal:
+    return Seal(int.from_bytes(chunk[1:_START], "little"), len(chunk), gone)
+
+
+def _open(chunk: bytes | None, name: str, seal: Seal | None = None) -> bytes:
     if chunk is None:
         raise StateError(
             f'chunk "{name}" of the saved state must be there; it is missing; restore the whole '
@@ -188,23 +201,27 @@ def _open(chunks: Mapping[str, bytes], name: str) -> bytes:
             f'chunk "{name}" of the saved state must be of format {FORMAT}; got format {version}; '
             f"run the version of Penstock that wrote it, or start without it"
         )
-    start = 1 + _CHECKSUM_BYTES
-    data = bytes(chunk[start:])
-    if len(chunk) < start or zlib.crc32(data) != int.from_bytes(chunk[1:start], "little"):
+    data = bytes(chunk[_START:])
+    if len(chunk) < _START or zlib.crc32(data) != int.from_bytes(chunk[1:_START], "little"):
         raise StateError(
             f'chunk "{name}" of the saved state must be intact; its checksum is wrong; restore it '
             f"from a copy, or start without the saved state"
+        )
+    if seal is not None and _seal_of(chunk, seal.gone) != seal:
+        raise StateError(
+            f'chunk "{name}" of the saved state must be the one that was saved with the rest; it '
+            f"is from another time; restore the whole state, or start without it"
         )
     return data
 
 
 def _write_window(window: SubWindow) -> bytes:
     struct = as_struct(window.table, pa.struct(list(window.table.schema)))
-    table = pa.table({"row": struct, "birth": window.births, "priority": window.priorities})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
+    return to_ipc(pa.table({"row": struct, "birth": window.births, "priority": window.priorities}))
+
+
+def _write_live(payload: Payload, number: int) -> bytes:
+    return np.packbits(payload.live(number)).tobytes()
 
 
 @dataclass
@@ -218,18 +235,18 @@ class _Part:
 
 
 def _refill_stream(
-    operator: Operator, s: int, saved: list[list[int]], chunks: Mapping[str, bytes]
+    operator: Operator, s: int, serials: list[int], data: Mapping[str, bytes]
 ) -> _Part:
     plan, side, payload = operator.plan, operator.plan.sides[s], operator.payloads[s]
     record = arrival_type(plan.time.dtype, plan.values.dtype)
     parts = [_Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
-    for serial, has_gaps in saved:
-        with pa.ipc.open_stream(_open(chunks, f"rows/{side.name}/{serial}")) as reader:
-            saved_table = reader.read_all()
+    for serial in serials:
+        saved_table = from_ipc(data[f"rows/{side.name}/{serial}"])
         table = pa.Table.from_struct_array(saved_table["row"]).cast(side.schema)
         live = np.ones(table.num_rows, np.bool_)
-        if has_gaps:
-            bits = np.frombuffer(_open(chunks, f"live/{side.name}/{serial}"), np.uint8)
+        gaps = data.get(f"live/{side.name}/{serial}")
+        if gaps is not None:
+            bits = np.frombuffer(gaps, np.uint8)
             live = np.unpackbits(bits, count=table.num_rows).astype(np.bool_)
         window = payload.refill(serial, table, live)
         window.births[:] = saved_table["birth"].to_numpy()

@@ -1,0 +1,43 @@
+"""The operator over bounded frames: no state, one micro-batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.engine.operator import Operator
+from penstock.engine.plan import bind
+from penstock.spark.packing import unpack
+from penstock.spark.shards import shard_keys
+from penstock.spark.worker import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+    from penstock.spec import Specification
+
+
+@dataclass(frozen=True)
+class BoundedJoin:
+    """Joins the shards of a partition: a function for `mapInArrow` over packed rows."""
+
+    spec: Specification
+    schemas: Mapping[str, pa.Schema]
+    shards: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give the results of all shards whose packed rows are here."""
+        settle()
+        plan = bind(self.spec, self.schemas)
+        keys = shard_keys(self.shards)
+        packed: dict[int, list[tuple[str, bytes, bytes]]] = {}
+        for batch in batches:
+            for key, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                packed.setdefault(key, []).append(tuple(row))
+        for key in sorted(packed):
+            operator = Operator(plan, shard=keys.index(key), shards=self.shards)
+            given = unpack(plan, packed.pop(key))
+            for piece in operator.pieces(given.tables, given.heard):
+                yield from piece.to_batches()

@@ -1,0 +1,106 @@
+"""Rows on their way into the operator: packed, a row of Spark's for each shard.
+
+Spark hands a stateful operator its input row by row. So the rows of a stream are first packed:
+all rows of a partition that belong to one shard become one row, with an Arrow table inside. The
+shuffle then carries a handful of rows, streams of different schemas can be united, and the
+operator gets whole columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.engine.heard import Heard, hear, silence, together
+from penstock.engine.ipc import from_ipc, to_ipc
+from penstock.engine.plan import bind
+from penstock.engine.sharding import route
+from penstock.spark.shards import shard_keys
+from penstock.spark.worker import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from penstock.engine.plan import Plan
+    from penstock.spec import Specification
+
+PACKED = "shard INT, stream STRING, heard BINARY, rows BINARY"
+
+_PACKED = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("stream", pa.string()),
+        ("heard", pa.binary()),
+        ("rows", pa.binary()),
+    ]
+)
+# Bytes that are packed at a time, at most: few rows for Spark, and not all of a partition in
+# memory, however large it is.
+_MOST_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Packer:
+    """Packs one stream: a function for `mapInArrow`."""
+
+    spec: Specification
+    schemas: Mapping[str, pa.Schema]
+    stream: str
+    shards: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give, for each so many rows, a packed row for each shard."""
+        settle()
+        plan = bind(self.spec, self.schemas)
+        waiting: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            waiting.append(batch)
+            size += batch.nbytes
+            if size >= _MOST_BYTES:
+                yield self._pack(plan, waiting)
+                waiting, size = [], 0
+        if waiting:
+            yield self._pack(plan, waiting)
+
+    def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        # Spark gives timestamps in the session's time zone: an instant is the same in all.
+        table = pa.Table.from_batches(batches).cast(self.schemas[self.stream]).combine_chunks()
+        heard = hear(plan, self.spec.names.index(self.stream), table).to_bytes()
+        # Every shard hears of it, also one that gets no row: time goes on in all of them.
+        parts = route(plan, {self.stream: table}, self.shards)
+        return pa.record_batch(
+            [
+                pa.array(shard_keys(self.shards), pa.int32()),
+                pa.array([self.stream] * self.shards),
+                pa.array([heard] * self.shards, pa.binary()),
+                pa.array([to_ipc(part[self.stream]) for part in parts], pa.binary()),
+            ],
+            schema=_PACKED,
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one shard gets in a micro-batch."""
+
+    tables: Mapping[str, pa.Table]
+    heard: list[Heard]
+
+
+def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]]) -> Batch:
+    """Put together a shard's packed rows of a micro-batch: stream, what is heard of it, rows."""
+    tables: dict[str, list[pa.Table]] = {}
+    heard: dict[str, list[Heard]] = {}
+    for stream, word, rows in packed:
+        tables.setdefault(stream, []).append(from_ipc(rows))
+        heard.setdefault(stream, []).append(Heard.from_bytes(word))
+    return Batch(
+        {stream: pa.concat_tables(parts) for stream, parts in tables.items()},
+        [
+            together(heard[side.name]) if side.name in heard else silence(plan)
+            for side in plan.sides
+        ],
+    )

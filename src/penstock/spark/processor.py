@@ -1,0 +1,114 @@
+"""The operator inside Spark: a shard's state read, a micro-batch joined, the changes written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pandas as pd
+from pyspark import TaskContext
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from penstock.engine import state
+from penstock.engine.operator import Operator
+from penstock.engine.plan import bind
+from penstock.spark import handover, resident
+from penstock.spark.packing import unpack
+from penstock.spark.report import counters
+from penstock.spark.shards import shard_keys
+from penstock.spark.worker import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+    from penstock.engine.plan import Plan
+    from penstock.spec import Specification
+
+OUTPUT = "clock BIGINT, counters ARRAY<BIGINT>, results STRING"
+"""How far results are complete, in milliseconds, and the metrics: in each shard's last row of a
+micro-batch. In the others, the file that holds results."""
+
+
+class JoinProcessor(StatefulProcessor):
+    """Joins shards, one at a time; Spark makes one of these for each task.
+
+    The state of a shard is what `state.save` gives: its chunks in a map, its head beside them.
+    """
+
+    def __init__(self, spec: Specification, schemas: Mapping[str, pa.Schema], shards: int) -> None:
+        self._spec = spec
+        self._schemas = dict(schemas)
+        self._shards = shards
+        self._join = uuid4().hex
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called by Spark before the first row: name the state."""
+        self._chunks = handle.getMapState("chunks", "name STRING", "data BINARY")
+        self._head = handle.getValueState("head", "data BINARY")
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: tuple[int],
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ANN401, ARG002, N803  # Spark's own name; no timers here
+    ) -> Iterator[pd.DataFrame]:
+        """Called by Spark with all packed rows of a shard in a micro-batch: join them."""
+        settle()
+        plan = bind(self._spec, self._schemas)
+        shard = shard_keys(self._shards).index(key[0])
+        operator = self._operator(plan, shard)
+        packed = pd.concat(rows)
+        batch = unpack(plan, zip(packed["stream"], packed["heard"], packed["rows"], strict=True))
+        for piece in operator.pieces(batch.tables, batch.heard):
+            yield _row(results=handover.leave(piece))
+        self._save(operator, shard)
+        yield _row(clock=_milliseconds(operator), counters=counters(operator.metrics()))
+
+    def close(self) -> None:
+        """Called by Spark after the last row."""
+
+    def _operator(self, plan: Plan, shard: int) -> Operator:
+        saved = self._head.get()
+        if saved is None:
+            return Operator(plan, shard=shard, shards=self._shards)
+        (head,) = saved
+        at_hand = resident.take(self._join, shard, head)
+        if at_hand is not None:
+            return at_hand
+        chunks = {name: data for (name,), (data,) in self._chunks.iterator()}
+        return state.restore(plan, chunks | {"head": head}, shard=shard, shards=self._shards)
+
+    def _save(self, operator: Operator, shard: int) -> None:
+        changes = state.save(operator)
+        written = dict(changes.written)
+        head = written.pop("head")
+        for name in changes.removed:
+            self._chunks.removeKey((name,))
+        for name, data in written.items():
+            self._chunks.updateValue((name,), (data,))
+        self._head.update((head,))
+        resident.keep(self._join, shard, resident.Kept(operator, head, _batch_number()))
+
+
+def _row(**given: object) -> pd.DataFrame:
+    columns = dict.fromkeys(("clock", "counters", "results")) | given
+    return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in columns.items()})
+
+
+def _milliseconds(operator: Operator) -> int | None:
+    """Give the last millisecond of which all results are out; None if there is none yet.
+
+    Spark drops what is not after a watermark, and knows milliseconds only.
+    """
+    per_second = operator.plan.time.units_per_second
+    until = operator.complete_until()
+    return None if per_second is None or until is None else int(until * 1000 // per_second) - 1
+
+
+def _batch_number() -> int:
+    context = TaskContext.get()
+    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    return 0 if number is None else int(number)

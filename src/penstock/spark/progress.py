@@ -1,0 +1,145 @@
+"""What a running query tells of its join: on being asked, or as it goes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from penstock import errors
+from penstock.errors import PenstockError
+from penstock.metrics import Metrics
+from penstock.spark.report import from_observed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+        StreamingQueryProgress,
+    )
+    from pyspark.sql.streaming.query import StreamingQuery
+
+NOTHING_YET = Metrics(
+    streams={},
+    strategy=None,
+    emitted=0,
+    budget_rows=None,
+    held_most=0,
+    bytes_most=0,
+    inserted=0,
+    compared=0,
+)
+
+
+def progress(query: StreamingQuery, name: str) -> Metrics:
+    """Give what a query's join has done so far; see `penstock.progress`."""
+    for update in reversed(query.recentProgress):
+        metrics = _metrics(update, name)
+        if metrics is not None:
+            return metrics
+    return NOTHING_YET
+
+
+def _metrics(update: StreamingQueryProgress, name: str) -> Metrics | None:
+    """Give the metrics in one update; None if the micro-batch had no rows for the join."""
+    row = update.observedMetrics.get(name)
+    observed: Mapping[str, int | str | None] = {} if row is None else row.asDict()
+    return None if observed.get("emitted") is None else from_observed(observed)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a query tells after a micro-batch.
+
+    Attributes
+    ----------
+    query
+        Its name; None if it has none.
+    batch
+        Number of the micro-batch.
+    rows
+        Rows that the micro-batch took from all sources.
+    seconds
+        What it took.
+    metrics
+        What the join has done so far.
+    """
+
+    query: str | None
+    batch: int
+    rows: int
+    seconds: float
+    metrics: Metrics
+
+
+class Listener(StreamingQueryListener):
+    """Calls a function after each micro-batch of a query with a Penstock join.
+
+    Parameters
+    ----------
+    tell
+        Called with an `Update`, from a thread of Spark's: it should return soon.
+    name
+        That the join was given in `Join.stream`.
+
+    Examples
+    --------
+    >>> spark.streams.addListener(Listener(print))  # doctest: +SKIP
+    """
+
+    def __init__(self, tell: Callable[[Update], object], name: str = "penstock") -> None:
+        self._tell = tell
+        self._name = name
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Called by Spark when a query starts."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """Called by Spark after a micro-batch."""
+        update = event.progress
+        metrics = _metrics(update, self._name)
+        if metrics is not None:
+            seconds = update.durationMs.get("triggerExecution", 0) / 1000
+            self._tell(Update(update.name, update.batchId, update.numInputRows, seconds, metrics))
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """Called by Spark when there is nothing to do."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Called by Spark when a query ends."""
+
+
+_RAISED = re.compile(r"^penstock\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\tat |\Z)", re.M | re.S)  # noqa: FURB167
+
+
+def cause(error: BaseException | None) -> PenstockError | None:
+    """Find Penstock's own error in one of Spark's, which wraps it in pages of its own.
+
+    Parameters
+    ----------
+    error
+        What ``query.exception()`` gives, or what ``awaitTermination`` raised.
+
+    Returns
+    -------
+    PenstockError or None
+        None if the reason was another.
+
+    Examples
+    --------
+    >>> raised = ["Job aborted", "penstock.errors.StateError: seed must be 1; got 2", ""]
+    >>> cause(RuntimeError(chr(10).join(raised)))
+    StateError('seed must be 1; got 2')
+    """
+    found = _RAISED.search(str(error))
+    if found is None:
+        return None
+    kind = getattr(errors, found[1], PenstockError)
+    raised: PenstockError = kind(found[2].strip())
+    return raised

@@ -1,0 +1,186 @@
+"""Spark sessions: a ready local one, and what a user's own must have."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from penstock.errors import SessionError, must
+from penstock.spark.market import MarketSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+
+# What a streaming join needs of any session.
+_NEEDED = {
+    _PROVIDER: _ROCKSDB,  # transformWithState insists on it
+    _CHANGELOG: "true",  # else every commit uploads the whole state
+}
+
+_JAVA = 17
+_GET_JAVA = (
+    "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install "
+    "openjdk@17; others: https://adoptium.net) and have java on the PATH, or set JAVA_HOME"
+)
+
+
+def session(
+    *,
+    cores: int | None = None,
+    memory: str = "2g",
+    log: str | os.PathLike[str] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Give a local Spark session that has all that Penstock needs, and keeps quiet.
+
+    If a session is running in this process already, it is given instead, with Penstock's sources
+    registered; its settings are checked when a join starts.
+
+    Parameters
+    ----------
+    cores
+        How many to use; None for all. Joins get as many shards unless they are told otherwise.
+    memory
+        Of the Java process, as Spark writes it: "2g", "512m". Python's comes on top.
+    log
+        File for whatever Spark has to say; None for one in the system's temporary folder.
+    settings
+        Further settings of Spark, and others for those made here.
+
+    Raises
+    ------
+    SessionError
+        If there is no Java that Spark can use.
+
+    Examples
+    --------
+    >>> spark = session(cores=2)  # doctest: +SKIP
+    >>> spark.readStream.format("penstock-market")  # doctest: +SKIP
+    """
+    running = SparkSession.getActiveSession()
+    if running is None and SparkContext._active_spark_context is None:  # noqa: SLF001
+        running = _start(cores, memory, log, dict(settings or {}))
+    spark = running or SparkSession.builder.getOrCreate()
+    spark.dataSource.register(MarketSource)
+    return spark
+
+
+def _start(
+    cores: int | None, memory: str, log: str | os.PathLike[str] | None, settings: dict[str, str]
+) -> SparkSession:
+    check_java()
+    cores = cores or os.cpu_count() or 1
+    scratch = Path(tempfile.mkdtemp(prefix="penstock-spark-"))
+    conf = SparkConf().setAll(
+        list(
+            (
+                _NEEDED
+                | {
+                    "spark.master": f"local[{cores}]",
+                    "spark.app.name": "penstock",
+                    "spark.driver.memory": memory,
+                    "spark.driver.host": "127.0.0.1",
+                    "spark.driver.bindAddress": "127.0.0.1",
+                    "spark.log.level": "ERROR",
+                    "spark.sql.session.timeZone": "UTC",
+                    "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+                    "spark.ui.enabled": "false",
+                    "spark.ui.showConsoleProgress": "false",
+                    _PARTITIONS: str(cores),
+                }
+                | settings
+            ).items()
+        )
+    )
+    # Else the workers may pick up another Python, which has neither Penstock nor pandas.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # Java and its Python workers write to the terminal directly; no setting keeps them from it.
+    with Path(log or scratch / "spark.log").open("ab") as sink:
+        gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+    return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def check_java() -> None:
+    """Raise an error unless there is a Java that Spark can use."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None:
+        raise SessionError(f"Spark needs Java {_JAVA} or newer; none was found; {_GET_JAVA}")
+    try:
+        said = subprocess.run(  # noqa: S603  # the user's own Java
+            [java, "-version"], capture_output=True, text=True, check=True, timeout=60
+        ).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SessionError(
+            f"Spark needs Java {_JAVA} or newer; {java} does not run: {error}; {_GET_JAVA}"
+        ) from error
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is not None and int(version[1]) < _JAVA:
+        raise SessionError(
+            f"Spark needs Java {_JAVA} or newer; {java} is version {version[1]}; {_GET_JAVA}"
+        )
+
+
+def prepare(spark: SparkSession, shards: int | None, *, stateful: bool) -> int:
+    """Check a session's settings, make those that nobody has made, and give the number of shards.
+
+    Raises
+    ------
+    SessionError
+        If a setting was made that a join cannot run with.
+    """
+    _check_classic(spark)
+    _prepare_python(spark.sparkContext)
+    made = spark.conf.getAll
+    if not stateful:
+        return shards or spark.sparkContext.defaultParallelism
+    for name, value in _NEEDED.items():
+        if made.get(name, value).lower() != value.lower():
+            raise SessionError(
+                must(
+                    f"setting {name}",
+                    value,
+                    made[name],
+                    f'spark.conf.set("{name}", "{value}") before the query starts',
+                )
+            )
+        spark.conf.set(name, value)
+    if _PARTITIONS not in made:
+        shards = shards or spark.sparkContext.defaultParallelism
+        spark.conf.set(_PARTITIONS, str(shards))
+    return shards or int(made[_PARTITIONS])
+
+
+def _check_classic(spark: object) -> None:
+    if not isinstance(spark, SparkSession) or not hasattr(spark, "_jsparkSession"):
+        raise SessionError(
+            must(
+                "session of the frames",
+                "a classic one, in this process's own Spark driver",
+                type(spark),
+                "run the program by spark-submit, or start it with penstock.spark.session(); "
+                "Spark Connect is not supported",
+            )
+        )
+
+
+def _prepare_python(context: SparkContext) -> None:
+    """Have local workers use this very Python; on a cluster that is the user's to set."""
+    if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable

@@ -1,0 +1,40 @@
+"""Streams on Spark give the rows, and the metrics, of `replay`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import penstock as ps
+from penstock.testing import canonical_rows, market
+from tests.spark.support import counts, in_parts, stream_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("strategy", [None, "fifo", "random"])
+def test_a_market_in_micro_batches(
+    spark: SparkSession, tmp_path: Path, strategy: str | None
+) -> None:
+    site = market(auctions=300, seed=3)
+    join = ps.Join(
+        streams={
+            "auctions": ps.Stream(time="opened_at", window="7 days"),
+            "bids": ps.Stream(time="at", window="0 seconds"),
+        },
+        on=ps.Equal(auctions="id", bids="auction_id"),
+        goal=ps.MaxSubset(strategy=strategy),
+        budget=None if strategy is None else ps.Budget(rows=20),
+    )
+    batches = in_parts({"auctions": site.auctions, "bids": site.bids}, 3)
+    rows, metrics = stream_rows(spark, join, batches, tmp_path)
+    expected = join.replay(batches, shards=2)
+    assert rows == canonical_rows(expected.result)
+    assert counts(metrics) == counts(expected.metrics)
+    assert metrics.state_bytes > 0
