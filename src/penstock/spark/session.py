@@ -91,7 +91,8 @@ def _start(
             (
                 _NEEDED
                 | {
-                    "spark.master": f"local[{cores}]",
+                    # A task may fail three times, as on a cluster: local[2] gives up at the first.
+                    "spark.master": f"local[{cores},4]",
                     "spark.app.name": "penstock",
                     "spark.driver.memory": memory,
                     "spark.driver.host": "127.0.0.1",

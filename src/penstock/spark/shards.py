@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 _BITS = 0xFFFF_FFFF
 # Spark's own, for `hash` and for the partition of a row.
 _SEED = 42
 
 
+@cache
 def shard_keys(shards: int) -> tuple[int, ...]:
     """Give each shard a key that Spark's hash sends to a partition of its own.
 
@@ -14,8 +17,8 @@ def shard_keys(shards: int) -> tuple[int, ...]:
     depend on the number of shards only, and shard 0 always has key 0: whatever the settings at a
     restart, it meets the state of the run before, and can tell if anything else has changed.
 
-    >>> [key for key in shard_keys(4)], {partition(key, 4) for key in shard_keys(4)}
-    ([0, 1, 2, 3], {0, 1, 2, 3})
+    >>> shard_keys(4), {partition(key, 4) for key in shard_keys(4)}
+    ((0, 2, 6, 12), {0, 1, 2, 3})
     """
     keys = [0]
     taken = {partition(0, shards)}
