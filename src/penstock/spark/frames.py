@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 WATERMARK = "spark.watermarkDelayMs"
 
 
-def check_frames(spec: Specification, frames: object, *, streaming: bool) -> dict[str, DataFrame]:
-    """Give the frames in the order of the streams.
+def check_frames(spec: Specification, frames: object, *, streaming: bool) -> None:
+    """Refuse what is no frame, or one of the wrong kind.
 
     Raises
     ------
     SchemaError
-        If they are not one frame of the right kind for each stream.
+        If one is not a frame of the right kind. Which streams there must be is for `bind` to say.
     """
     if not isinstance(frames, Mapping):
         raise SchemaError(
@@ -73,7 +73,6 @@ def check_frames(spec: Specification, frames: object, *, streaming: bool) -> dic
                     f'"{field.name}"; leave out withWatermark: Stream(lateness=...) says how late '
                     f"rows may be, and the result has a watermark of its own"
                 )
-    return {name: frames[name] for name in spec.names if name in frames} | dict(frames)
 
 
 def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.engine.operator import Operator
 
+# Of which operators are kept, those that ran last.
+_MOST_JOINS = 4
+
 _kept: dict[tuple[str, int], Kept] = {}
 
 
@@ -37,6 +40,11 @@ def take(join: str, shard: int, head: bytes) -> Operator | None:
 def keep(join: str, shard: int, kept: Kept) -> None:
     """Keep an operator; let go of those that other workers have surely overtaken."""
     for key, other in list(_kept.items()):
-        if other.batch < kept.batch - 1 or key[0] != join:
+        if key[0] == join and other.batch < kept.batch - 1:
             del _kept[key]
+    _kept.pop((join, shard), None)  # so that it comes last
     _kept[join, shard] = kept
+    # The operators of queries that have ended are overtaken by nobody.
+    joins = list(dict.fromkeys(key[0] for key in reversed(_kept)))
+    for key in [key for key in _kept if key[0] not in joins[:_MOST_JOINS]]:
+        del _kept[key]

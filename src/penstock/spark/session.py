@@ -21,6 +21,9 @@ from penstock.spark.market import MarketSource
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LOG = "spark.penstock.log"
+"""Setting of a session started here: the file to which Spark writes what it has to say."""
+
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -102,6 +105,7 @@ def _start(
                     "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
                     "spark.ui.enabled": "false",
                     "spark.ui.showConsoleProgress": "false",
+                    LOG: str(log or scratch / "spark.log"),
                     _PARTITIONS: str(cores),
                 }
                 | settings
@@ -112,7 +116,7 @@ def _start(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Java and its Python workers write to the terminal directly; no setting keeps them from it.
-    with Path(log or scratch / "spark.log").open("ab") as sink:
+    with Path(conf.get(LOG)).open("ab") as sink:
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
 
