@@ -116,7 +116,7 @@ def _start(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Java and its Python workers write to the terminal directly; no setting keeps them from it.
-    with Path(conf.get(LOG)).open("ab") as sink:
+    with Path(str(conf.get(LOG))).open("ab") as sink:
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
 
