@@ -71,7 +71,8 @@ def check_frames(spec: Specification, frames: object, *, streaming: bool) -> Non
                 raise SchemaError(
                     f'frame of stream "{name}" must come without a watermark; got one on column '
                     f'"{field.name}"; leave out withWatermark: Stream(lateness=...) says how late '
-                    f"rows may be, and the result has a watermark of its own"
+                    f"rows may be, and the result has a watermark of its own (so the result of one "
+                    f"join can feed another only through files, or whatever else lies in between)"
                 )
 
 

@@ -115,7 +115,9 @@ class Listener(StreamingQueryListener):
         """Called by Spark when a query ends."""
 
 
-_RAISED = re.compile(r"^penstock\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\tat |\Z)", re.M | re.S)  # noqa: FURB167
+# Spark's own words go on after it, in one of these ways.
+_END = r"\s*(?:SQLSTATE:|=== Streaming Query ===|\n\s*\n|\n\tat |\Z)"
+_RAISED = re.compile(rf"^penstock\.errors\.(\w+): (.*?){_END}", re.MULTILINE | re.DOTALL)
 
 
 def cause(error: BaseException | None) -> PenstockError | None:
@@ -133,7 +135,7 @@ def cause(error: BaseException | None) -> PenstockError | None:
 
     Examples
     --------
-    >>> raised = ["Job aborted", "penstock.errors.StateError: seed must be 1; got 2", ""]
+    >>> raised = ["Job aborted", "penstock.errors.StateError: seed must be 1; got 2", "SQLSTATE: 1"]
     >>> cause(RuntimeError(chr(10).join(raised)))
     StateError('seed must be 1; got 2')
     """

@@ -25,6 +25,8 @@ LOG = "spark.penstock.log"
 """Setting of a session started here: the file to which Spark writes what it has to say."""
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
+# What was set here for one join may be set anew for the next; what the user has set may not.
+_OUR_PARTITIONS = "spark.penstock.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
@@ -51,8 +53,9 @@ def session(
 ) -> SparkSession:
     """Give a local Spark session that has all that Penstock needs, and keeps quiet.
 
-    If a session is running in this process already, it is given instead, with Penstock's sources
-    registered; its settings are checked when a join starts.
+    If a session is running in this process already, or the program was started by spark-submit,
+    then it is that session that is given, with Penstock's sources registered; its settings are
+    checked when a join starts.
 
     Parameters
     ----------
@@ -76,9 +79,11 @@ def session(
     >>> spark.readStream.format("penstock-market")  # doctest: +SKIP
     """
     running = SparkSession.getActiveSession()
-    if running is None and SparkContext._active_spark_context is None:  # noqa: SLF001
+    # spark-submit has started Java already, and has its own mind about where the work is done.
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if running is None and SparkContext._active_spark_context is None and not submitted:  # noqa: SLF001
         running = _start(cores, memory, log, dict(settings or {}))
-    spark = running or SparkSession.builder.getOrCreate()
+    spark = running or SparkSession.builder.config(map=dict(settings or {})).getOrCreate()
     spark.dataSource.register(MarketSource)
     return spark
 
@@ -106,7 +111,6 @@ def _start(
                     "spark.ui.enabled": "false",
                     "spark.ui.showConsoleProgress": "false",
                     LOG: str(log or scratch / "spark.log"),
-                    _PARTITIONS: str(cores),
                 }
                 | settings
             ).items()
@@ -166,10 +170,12 @@ def prepare(spark: SparkSession, shards: int | None, *, stateful: bool) -> int:
                 )
             )
         spark.conf.set(name, value)
-    if _PARTITIONS not in made:
+    partitions = made.get(_PARTITIONS)
+    if partitions is None or partitions == made.get(_OUR_PARTITIONS):
         shards = shards or spark.sparkContext.defaultParallelism
-        spark.conf.set(_PARTITIONS, str(shards))
-    return shards or int(made[_PARTITIONS])
+        for name in (_PARTITIONS, _OUR_PARTITIONS):
+            spark.conf.set(name, str(shards))
+    return shards or int(str(partitions))
 
 
 def _check_classic(spark: object) -> None:
