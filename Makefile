@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs lock format clean kernels
+.PHONY: help demo test crash lint bench docs lock format clean kernels java
 
 KERNELS := $(wildcard src/penstock/engine/kernels/*.py)
 FRESH := $(VENV)/.kernels
@@ -14,14 +14,17 @@ FRESH := $(VENV)/.kernels
 help: ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) $(FRESH) ## See a join lose as little as it can
+demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 	@$(BIN)/penstock demo
 
 # Two workers: the machines that run this have at least two cores.
-test: $(READY) $(FRESH) ## Run the tests and the examples in the documentation
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
+test: java $(READY) $(FRESH) ## Run the tests and the examples in the documentation
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "nojit and not slow" tests
+
+crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare
+	@$(BIN)/pytest -q -s -m crash tests/spark/test_crash.py
 
 lint: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/ruff check --quiet .
@@ -52,6 +55,21 @@ kernels: ## Forget the compiled kernels
 $(FRESH): $(KERNELS) | $(READY)
 	@find src -name '*.nb[ic]' -delete
 	@touch $@
+
+# Spark runs on Java. Asked before the environment is built, which takes a minute; in the words of
+# penstock.spark.session.check_java.
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	version=$$("$$java" -version 2>&1 | \
+		sed -n -e 's/.*version "1\.\([0-9][0-9]*\).*/\1/p' -e 's/.*version "\([0-9][0-9]*\).*/\1/p' | \
+		head -n 1); \
+	if [ "$${version:-0}" -lt 17 ]; then \
+		found=$${version:+"$$java is version $$version"}; \
+		echo "Spark needs Java 17 or newer; $${found:-$$java was not found, or does not run};" >&2; \
+		echo "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install" >&2; \
+		echo "openjdk@17; others: https://adoptium.net) and have java on the PATH, or set JAVA_HOME." >&2; \
+		exit 1; \
+	fi
 
 clean: ## Remove everything that was built, the environment included
 	@rm -rf $(VENV) site dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

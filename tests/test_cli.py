@@ -1,20 +1,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from itertools import count
+import os
+import re
+import subprocess
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 import penstock as ps
 from penstock import cli
-from penstock.demo import Demonstration, demonstrate, scenario
+from penstock.demo import demonstrate
 from penstock.strategies import STRATEGIES
-from penstock.testing import canonical_rows, expected_rows
+from tests.demo.support import in_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,10 +35,21 @@ def tables_rows(text: str) -> dict[str, list[str]]:
     return {words[0]: words[1:] for words in lines if words and words[0] in {*STRATEGIES, "exact"}}
 
 
-@pytest.fixture(scope="module")
-def small() -> Demonstration:
-    ticks = count(step=2)
-    return demonstrate(auctions=500, memory="30%", seed=3, clock=lambda: float(next(ticks)))
+def penstock(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Call the program in a process of its own."""
+    return subprocess.run(  # noqa: S603 -- ours
+        [sys.executable, "-c", "from penstock.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+@pytest.fixture
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the demo replay its joins in process."""
+    monkeypatch.setattr("penstock.demo.demonstrate", partial(demonstrate, runner=in_process))
 
 
 def test_version() -> None:
@@ -65,6 +77,7 @@ def test_strategies_are_all_listed_with_goals() -> None:
     assert "fifo      MaxSubset  Keep the most recent tuples of each stream" in lines[1]
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_demo_prints_one_table_and_saves_a_picture_and_the_figures(tmp_path: Path) -> None:
     figures_file = tmp_path / "new" / "figures.json"
     options = ("--auctions", "500", "--memory", "30%", "--seed", "3")
@@ -87,17 +100,18 @@ def test_demo_prints_one_table_and_saves_a_picture_and_the_figures(tmp_path: Pat
     exact = figures["runs"][0]
     assert figures["budget_rows"] == int(0.3 * exact["rows_most"])
     for found in figures["runs"]:
-        results, recall, held, megabytes, shed, speed = rows[found["strategy"]]
+        results, recall, held, kilobytes, speed = rows[found["strategy"]]
         assert int(results.replace(",", "")) == found["results"]
         assert found["recall"] == found["results"] / exact["results"]
         assert recall == f"{100 * found['recall']:.1f}"
         assert int(held.replace(",", "")) == found["rows_most"]
-        assert float(megabytes) == pytest.approx(found["bytes_most"] / 1e6, abs=0.005)
-        assert int(shed.replace(",", "")) == found["evicted"] + found["dropped"]
-        assert int(speed.replace(",", "")) > 0
+        assert int(kilobytes.replace(",", "")) == round(found["state_bytes"] / 1e3)
+        assert float(speed.replace(",", "")) > 0
+        assert len(found["batch_seconds"]) == len(found["batch_rows"]) == 8
         assert len(found["recall_in_bins"]) == 60
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_demo_with_json_to_standard_output_prints_nothing_else(tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"
     text = run("demo", "--auctions", "100", "--output", str(picture), "--json", "-")
@@ -105,53 +119,36 @@ def test_demo_with_json_to_standard_output_prints_nothing_else(tmp_path: Path) -
     assert "<svg" in picture.read_text()
 
 
-def test_figures_of_the_demo_are_consistent(small: Demonstration) -> None:
-    exact, *shed = small.runs
-    assert exact.recall == 1.0
-    assert exact.evicted == exact.dropped == 0
-    assert exact.results == small.bids  # every bid is for an auction that is open
-    for found in shed:
-        assert found.recall == found.results / exact.results
-        assert 0 < found.recall < 1
-        assert found.rows_most <= small.budget_rows < exact.rows_most
-        assert found.bytes_most < exact.bytes_most
-        assert found.evicted + found.dropped > 0
-        assert found.seconds == 2.0
-        assert found.thousand_arrivals_per_second == (small.auctions + small.bids) / 2_000
+@pytest.mark.spark
+def test_demo_on_spark_gives_what_the_replay_gives(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    figures_file = tmp_path / "figures.json"
+    options = ("--auctions", "200", "--seed", "5", "--memory", "20%")
+    places = ("--output", str(tmp_path), "--json", str(figures_file))
+    done = penstock("demo", *options, *places, TMPDIR=str(temporary))
+    assert done.returncode == 0, done.stderr
 
+    assert list(tables_rows(done.stdout)) == ["exact", "fifo", "random"]
+    assert "\x1b" not in done.stdout + done.stderr
+    assert (tmp_path / "penstock-demo.png").read_bytes().startswith(PNG)
+    # What takes long is named where a pipe reads it, and Spark says nothing.
+    steps = r"(Compiling|Starting|Exact|Join with|Drawing|Opening) [^\n]* \.\.\."
+    assert all(re.fullmatch(steps, line) for line in done.stderr.splitlines())
+    assert not list(temporary.glob("penstock-demo-*"))
 
-def test_recall_in_bins_adds_up_to_recall(small: Demonstration) -> None:
-    tables = scenario.tables(500, seed=3)
-    days = scenario.day_counts(scenario.join(seed=3).replay(tables).result)
-    assert days.sum() == small.bids
-    for found in small.runs:
-        bins = np.nan_to_num(found.recall_in_bins)
-        assert (bins * days).sum() == pytest.approx(found.results)
-        assert ((bins >= 0) & (bins <= 1)).all()
-
-
-@pytest.mark.parametrize("strategy", [None, "fifo", "random"])
-def test_counts_are_enough_for_recall(strategy: str | None) -> None:
-    """Each result of a join with a budget is one of the exact join's, and comes once."""
-    tables = scenario.tables(200, seed=1)
-    exact = scenario.join(seed=1)
-    rows = None if strategy is None else 20
-    result = scenario.join(seed=1, strategy=strategy, rows=rows).replay(tables).result
-    expected = expected_rows(exact, tables)
-    assert Counter(canonical_rows(result)) <= Counter(expected)
-    assert (strategy is None) == (result.num_rows == len(expected))
-
-
-def test_both_streams_end_at_the_same_moment() -> None:
-    tables = scenario.tables(300, seed=0)
-    last = tables["auctions"]["opened_at"][-1].as_py()
-    assert max(tables["bids"]["at"].to_pylist()) <= last
-    assert pa.types.is_timestamp(tables["bids"].schema.field("at").type)
-
-
-def test_with_all_of_the_memory_nothing_is_lost() -> None:
-    found = demonstrate(auctions=150, memory="100%")
-    assert [run.recall for run in found.runs] == [1.0, 1.0, 1.0]
+    found: dict[str, Any] = json.loads(figures_file.read_text())
+    expected = demonstrate(auctions=200, seed=5, memory="20%", runner=in_process).as_json()
+    for name in ("market", "memory", "budget_rows", "edges_days"):
+        assert found[name] == expected[name]
+    same = ("strategy", "results", "recall", "rows_most", "evicted", "dropped", "recall_in_bins")
+    expected_runs: Any = expected["runs"]
+    for run, replayed in zip(found["runs"], expected_runs, strict=True):
+        assert {name: run[name] for name in same} == {name: replayed[name] for name in same}
+        assert run["batch_rows"] == list(replayed["batch_rows"])
+        assert run["state_bytes"] > 0
+        assert run["seconds"] > sum(run["batch_seconds"]) / 2
+        assert run["thousand_rows_per_second"] > 0
 
 
 @pytest.mark.parametrize(
@@ -160,7 +157,6 @@ def test_with_all_of_the_memory_nothing_is_lost() -> None:
         (["--auctions", "5"], "auctions must be at least 100; got 5; fewer show nothing"),
         (["--memory", "10"], "memory must be a percentage above 0% and at most 100%; got '10'"),
         (["--memory", "101%"], "memory must be a percentage above 0% and at most 100%"),
-        (["--memory", "0.5%", "--auctions", "100"], "memory must be at least 2 of the"),
         (["--seed", "-1"], "seed must be a whole number from 0"),
         (["--output", "demo.gif"], "--output must be a folder, or a file that ends in .png"),
         (["--json", "."], "--json must be a file that can be written (it is a folder)"),
@@ -190,12 +186,46 @@ def test_a_message_of_several_lines_is_put_on_one(
     def fail(**_: object) -> None:
         raise ps.SchemaError("tables must have one schema; got\na: int64\nand\na: string")
 
-    monkeypatch.setattr(cli, "demonstrate", fail)
+    monkeypatch.setattr("penstock.demo.demonstrate", fail)
     with pytest.raises(SystemExit):
         cli.main(["demo", "--output", str(tmp_path)])
     assert capsys.readouterr().err == (
         "penstock: tables must have one schema; got a: int64 and a: string\n"
     )
+
+
+def test_without_java_the_demo_says_how_to_get_it(tmp_path: Path) -> None:
+    done = penstock(
+        "demo", "--output", str(tmp_path), JAVA_HOME=str(tmp_path), TMPDIR=str(tmp_path)
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    *steps, said = done.stderr.splitlines()
+    assert said.startswith(f"penstock: Spark needs Java 17 or newer; {tmp_path}/bin/java does not")
+    assert "apt install openjdk-17-jre-headless" in said
+    assert all(step.endswith(" ...") for step in steps)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("missing", ["pyspark", "pandas"])
+def test_without_spark_the_demo_says_how_to_get_it(missing: str, tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; "
+        f"from penstock.cli import main; main(['demo', '--output', {str(tmp_path)!r}])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- ours
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == f'penstock: the demo needs {missing}; pip install "penstock[cli,spark]"\n'
+
+
+def test_other_commands_load_no_spark() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from penstock import cli; "
+        "CliRunner().invoke(cli.app, ['strategies']); sys.exit('pyspark' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
 
 
 def test_an_unexpected_error_keeps_its_traceback(
@@ -204,7 +234,7 @@ def test_an_unexpected_error_keeps_its_traceback(
     def fail(**_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(cli, "demonstrate", fail)
+    monkeypatch.setattr("penstock.demo.demonstrate", fail)
     with pytest.raises(ZeroDivisionError):
         cli.main(["demo", "--output", str(tmp_path)])
 

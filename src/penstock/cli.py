@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import shutil
 import sys
 from pathlib import Path
@@ -16,8 +17,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(message) from error
 
 from penstock import __version__
-from penstock.demo import demonstrate
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SessionError
 from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.recall_plot import save_recall_plot
 from penstock.report.terminal import Terminal
@@ -38,6 +38,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
+app.add_typer(bench, name="bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -100,12 +103,18 @@ def demo(
 ) -> None:
     """Join an auction site's bids with its auctions: exactly, then with a part of the memory.
 
-    Prints how much of the exact answer each strategy gives, and draws it over time.
+    Runs on Spark, on two cores of this machine. Prints how much of the exact answer each strategy
+    gives, and draws it over time.
     """
     terminal = Terminal()
     picture = picture_place(output, "--output", _PICTURE)
     if json_file is not None and json_file != STDOUT:
         json_file = file_place(json_file, "--json")
+    _need_spark("the demo")
+    from penstock.demo import demonstrate  # noqa: PLC0415  # other commands need no Spark
+
+    # Ctrl-C interrupts Python in the middle of a word with Java, which is logged at length.
+    logging.getLogger().addHandler(logging.NullHandler())
 
     found = demonstrate(auctions=auctions, memory=memory, seed=seed, step=terminal.step)
     with terminal.step("Drawing the picture ..."):
@@ -130,6 +139,7 @@ def demo(
     terminal.say()
     terminal.table(found.headings, [run.cells() for run in found.runs])
     terminal.say()
+    terminal.say(found.note)
     terminal.line(f"Recall over time: {picture}")
     if json_file is not None:
         terminal.line(f"The figures, for programs: {json_file}")
@@ -139,10 +149,61 @@ def demo(
     ways = {
         f"{program} demo --memory 50%": "the same with half of the memory",
         f"{program} strategies": "what each strategy does",
-        "penstock.Join, in Python": "your own tables",
+        "penstock.Join, in Python": "your own streams",
     }
     for way, what in ways.items():
         terminal.line(f"  {way:{max(map(len, ways))}}  {what}")
+
+
+@bench.command()
+def join(
+    *,
+    rows: Annotated[int, typer.Option(help="Rows of each stream in a micro-batch.")] = 100_000,
+    keys: Annotated[int, typer.Option(help="Different keys.")] = 20_000,
+    batches: Annotated[int, typer.Option(help="Micro-batches that count, after 4.")] = 10,
+    turns: Annotated[
+        int, typer.Option(help="How often the quick queries run; the first turn warms up.")
+    ] = 2,
+    spark: Annotated[
+        bool, typer.Option(help="Whether to measure Spark's own join too, which takes minutes.")
+    ] = True,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Also write the figures here; - for standard output, and then nothing else there.",
+        ),
+    ] = None,
+) -> None:
+    """Measure Penstock's join on Spark beside Spark's own, on the same files.
+
+    An equality of two streams within a time range, about 5 results for each row of the left one.
+    The floor is what any operator in Python must do: to Python, through a shuffle, to Python.
+    """
+    terminal = Terminal()
+    if json_file is not None and json_file != STDOUT:
+        json_file = file_place(json_file, "--json")
+    _need_spark("the benchmark")
+    from penstock.bench import Size, bench_join  # noqa: PLC0415  # other commands need no Spark
+    from penstock.spark import session  # noqa: PLC0415  # as above
+
+    with terminal.step("Starting Spark ..."):
+        running = session(memory="4g")
+    size = Size(rows=rows, keys=keys, batches=batches, rounds=turns)
+    found = bench_join(running, size, with_spark=spark, step=terminal.step)
+    if json_file is not None:
+        text = json.dumps(found.as_json() | {"penstock": __version__}, indent=2) + "\n"
+        if json_file == STDOUT:
+            typer.echo(text, nl=False)
+            return
+        json_file.write_text(text, encoding="utf-8")
+    terminal.table(found.headings, found.rows())
+    terminal.say()
+    terminal.table(["ratio", "is", "wanted", ""], [each.cells() for each in found.targets()])
+    if json_file is not None:
+        terminal.say()
+        terminal.line(f"The figures, for programs: {json_file}")
 
 
 @app.command()
@@ -159,6 +220,14 @@ def strategies() -> None:
             for name, strategy in STRATEGIES.items()
         ],
     )
+
+
+def _need_spark(what: str) -> None:
+    try:
+        import penstock.spark  # noqa: F401, PLC0415  # only some commands need it
+    except ModuleNotFoundError as error:
+        message = f'{what} needs {error.name}; pip install "penstock[cli,spark]"'
+        raise SessionError(message) from error
 
 
 def _program() -> str:

@@ -73,7 +73,26 @@ def test_a_long_step_is_named_on_standard_error(capsys: pytest.CaptureFixture[st
     assert err == "Working ...\n"
 
 
-def test_a_terminal_shows_what_is_going_on(capsys: pytest.CaptureFixture[str]) -> None:
-    with Terminal(is_terminal=True).step("Working ..."):
+def test_a_terminal_shows_what_is_going_on_and_how_far_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Terminal(is_terminal=True).step("Working ...") as tell:
+        tell("[2] of 3")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Working ... [2] of 3" in captured.err
+
+
+def test_how_far_it_is_concerns_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:
+    with Terminal(is_terminal=False, patience=60).step("Working ...") as tell:
+        tell("2 of 3")
+    tell("3 of 3")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_words_that_come_too_late_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with Terminal(is_terminal=True).step("Working ...") as tell:
         pass
-    assert "Working ..." in capsys.readouterr().out
+    capsys.readouterr()
+    tell("3 of 3")
+    assert capsys.readouterr() == ("", "")

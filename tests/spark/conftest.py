@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    spark = session(cores=2, memory="1g")
+    # Java's second compiler does not pay in queries of a few rows.
+    settings = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    spark = session(cores=2, memory="1g", settings=settings)
     yield spark
     spark.stop()

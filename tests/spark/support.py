@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import penstock as ps
 from penstock.testing import canonical_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from penstock.engine.replay import Replay
 
 Rows = list[tuple[str, ...]]
 
@@ -119,3 +124,103 @@ def stream_rows(
     query = run(join.stream(frames, shards=shards), folder)
     schema = join.replay({n: t[0].slice(0, 0) for n, t in batches.items()}).result.schema
     return rows_written(spark, folder, schema), ps.progress(query)
+
+
+def assert_equals_replay(
+    spark: SparkSession,
+    join: ps.Join,
+    batches: Mapping[str, Sequence[pa.Table]],
+    folder: Path,
+    *,
+    shards: int = 2,
+) -> Replay:
+    """Run a join on Spark and in process, compare rows and counts, and give the latter's."""
+    expected = join.replay(batches, shards=shards)
+    rows, metrics = stream_rows(spark, join, batches, folder, shards=shards)
+    assert rows == canonical_rows(expected.result)
+    assert counts(metrics) == counts(expected.metrics)
+    return expected
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """Make a setting of the session for a while."""
+    before = spark.conf.getAll.get(name)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, before)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A query that was stopped between two micro-batches; any number of copies can go on from it.
+
+    The copies have checkpoints and sinks of their own, and the same sources.
+    """
+
+    join: ps.Join
+    shards: int | None
+    folder: Path
+    sources: Mapping[str, Source]
+    before: Rows  # that were written when it was stopped
+    after: Rows  # that will be written in the end
+    schema: pa.Schema
+
+    def copy(self, folder: Path) -> None:
+        """Make a copy in a folder, for `resume`."""
+        shutil.copytree(self.folder / "checkpoint", folder / "checkpoint")
+        out = folder / "out"
+        shutil.copytree(self.folder / "out", out, ignore=shutil.ignore_patterns("*.crc"))
+        # The sink's list of its files has their whole paths.
+        for part in (out / "_spark_metadata").iterdir():
+            part.write_text(part.read_text().replace(str(self.folder), str(folder)))
+
+    def resume(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        *,
+        join: ps.Join | None = None,
+        shards: int | None = None,
+        schemas: Mapping[str, pa.Schema] | None = None,
+    ) -> StreamingQuery:
+        """Let a copy go on, maybe with something changed, until it ends or fails."""
+        schemas = {n: source.schema for n, source in self.sources.items()} | dict(schemas or {})
+        sources = {n: replace(self.sources[n], schema=schema) for n, schema in schemas.items()}
+        frames = {name: source.read_stream(spark) for name, source in sources.items()}
+        query = start((join or self.join).stream(frames, shards=shards or self.shards), folder)
+        with suppress(StreamingQueryException):
+            query.awaitTermination()
+        return query
+
+    def rows(self, spark: SparkSession, folder: Path) -> Rows:
+        """Give the rows that a copy has written."""
+        return rows_written(spark, folder, self.schema)
+
+
+def run_and_stop(
+    spark: SparkSession,
+    join: ps.Join,
+    batches: Mapping[str, Sequence[pa.Table]],
+    folder: Path,
+    *,
+    shards: int | None = 2,
+    before: int,
+) -> Stopped:
+    """Run a join over the first micro-batches, stop, and only then add the others."""
+    first = {name: tables[:before] for name, tables in batches.items()}
+    sources = make_sources(folder, first)
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    run(join.stream(frames, shards=shards), folder)
+    for name, tables in batches.items():
+        for table in tables[before:]:
+            sources[name].add(table)
+    part, whole = (join.replay(given, shards=shards or 2).result for given in (first, batches))
+    before_rows, after_rows = canonical_rows(part), canonical_rows(whole)
+    assert rows_written(spark, folder, whole.schema) == before_rows
+    return Stopped(join, shards, folder, sources, before_rows, after_rows, whole.schema)

@@ -32,7 +32,7 @@ class Measured:
     seconds
         What each micro-batch took that counts, the rounds one after the other.
     results_per_left_row
-        Of the exact join, about 5; NaN for the floor, which joins nothing.
+        Of the exact join, about 5; 0 for the floor, which joins nothing.
     state_bytes
         What its state takes at the end: by Penstock's own count, or as Spark reports it.
     """

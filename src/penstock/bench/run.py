@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
-    Step = Callable[[str], AbstractContextManager[object]]
+    Step = Callable[[str], AbstractContextManager[Callable[[str], object]]]
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PACKAGE = "org.apache.spark.sql.execution.streaming.state."
@@ -70,9 +70,9 @@ class _Query:
     start_up: int = _START_UP
 
 
-def _silently(words: str) -> AbstractContextManager[None]:
+def _silently(words: str) -> AbstractContextManager[Callable[[str], object]]:
     del words
-    return nullcontext()
+    return nullcontext(len)
 
 
 def bench_join(
@@ -89,7 +89,8 @@ def bench_join(
     with_spark
         Whether Spark's own join is measured too: that takes most of the time.
     step
-        Called with words on each step that is about to run; gives what to run it in.
+        Called with words on each step that is about to run; gives what to run it in, and that
+        something to be called with words on how far it is.
 
     Raises
     ------
@@ -148,19 +149,21 @@ def _measure_all(
     for turn in range(size.rounds):
         of = f", turn {turn + 1} of {size.rounds}" if size.rounds > 1 else ""
         for name, query in quick.items():
-            with step(f"{query.name}{of} ..."):
-                found = _measure(spark, query, folder / f"{name}-{turn}", size)
+            with step(f"{query.name}{of} ...") as tell:
+                found = _measure(spark, query, folder / f"{name}-{turn}", size, tell)
             # The first turn warms up; each further one counts.
             measured[name] = found if turn < 2 else _with(measured[name], found)
     if with_spark:
         for name, query in slow.items():
-            with step(f"{query.name} ..."):
-                measured[name] = _measure(spark, query, folder / name, size)
+            with step(f"{query.name} ...") as tell:
+                measured[name] = _measure(spark, query, folder / name, size, tell)
         _check_same(measured)
     return Figures(measured)
 
 
-def _measure(spark: SparkSession, query: _Query, folder: Path, size: Size) -> Measured:
+def _measure(
+    spark: SparkSession, query: _Query, folder: Path, size: Size, tell: Callable[[str], object]
+) -> Measured:
     spark.conf.set(_PROVIDER, _PROVIDERS[query.provider])
     running = (
         query.make()
@@ -169,20 +172,24 @@ def _measure(spark: SparkSession, query: _Query, folder: Path, size: Size) -> Me
         .trigger(availableNow=True)
         .start()
     )
+    done = 0
     while running.isActive:
         time.sleep(0.05)
+        last = running.lastProgress
+        if last is not None and last.batchId >= done:
+            done = last.batchId + 1
+            tell(f"micro-batch {done} of {query.start_up + size.batches}")
     running.awaitTermination()
     updates = [each for each in running.recentProgress if each.numInputRows]
     counted = updates[query.start_up :]
     emitted = sum(max(0, each.sink.numOutputRows) for each in counted)
+    joins = bool(updates[0].stateOperators)
     shutil.rmtree(folder, ignore_errors=True)
     return Measured(
         name=query.name,
         rows_per_batch=2 * size.rows,
         seconds=tuple(each.durationMs["triggerExecution"] / 1000 for each in counted),
-        results_per_left_row=emitted / (size.rows * len(counted))
-        if updates[0].stateOperators
-        else 0,
+        results_per_left_row=emitted / (size.rows * len(counted)) if joins else 0.0,
         state_bytes=_state_bytes(running, updates[-1]),
     )
 

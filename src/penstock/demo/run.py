@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import nullcontext
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.demo import scenario
 from penstock.demo.figures import Demonstration, Run
+from penstock.demo.streaming import SHARDS, on_spark
 from penstock.errors import SpecificationError, must
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    import pyarrow as pa
-
-    from penstock.engine.replay import Replay
+    from penstock.demo.figures import Floats
+    from penstock.demo.streaming import Runner, Streamed
     from penstock.join import Join
+
+    Step: TypeAlias = Callable[[str], AbstractContextManager[Callable[[str], None]]]
 
 __all__ = ["demonstrate"]
 
 _SHED_BY = ("fifo", "random")
-# The first join over a market is half as fast as the next: it is the first to touch the memory.
-_REPEATS = 3
+# Few enough for a demonstration, whose cost is mostly Spark's own for each; enough to see it move.
+_BATCHES = 8
 
 
-def _silently(words: str) -> AbstractContextManager[None]:
+@contextmanager
+def _silently(words: str) -> Iterator[Callable[[str], None]]:
     del words
-    return nullcontext()
+    yield lambda _: None
 
 
 def demonstrate(
@@ -41,10 +42,11 @@ def demonstrate(
     auctions: int = 20_000,
     memory: str = "10%",
     seed: int = 0,
-    step: Callable[[str], AbstractContextManager[None]] = _silently,
+    step: Step = _silently,
     clock: Callable[[], float] = time.perf_counter,
+    runner: Callable[..., AbstractContextManager[Runner]] = on_spark,
 ) -> Demonstration:
-    """Join a market exactly, then with each strategy and a part of the memory.
+    """Join a market on Spark: exactly, then with each strategy and a part of the memory.
 
     Parameters
     ----------
@@ -56,9 +58,12 @@ def demonstrate(
     seed
         Of the market and of the joins.
     step
-        Called with words on each step that is about to run; gives what to run it in.
+        Called with words on each step that is about to run; gives what to run it in, which in turn
+        gives what to call with words on how far it is.
     clock
         Tells the time in seconds.
+    runner
+        Gives what runs a join over a market; see `on_spark`.
 
     Returns
     -------
@@ -69,11 +74,13 @@ def demonstrate(
     ------
     SpecificationError
         If there are too few auctions, or too little memory, to show anything.
+    SessionError
+        If Spark cannot be started, or fails.
 
     Examples
     --------
-    >>> found = demonstrate(auctions=200, memory="100%")
-    >>> [(run.strategy, run.recall) for run in found.runs]
+    >>> found = demonstrate(auctions=200, memory="100%")  # doctest: +SKIP
+    >>> [(run.strategy, run.recall) for run in found.runs]  # doctest: +SKIP
     [('exact', 1.0), ('fifo', 1.0), ('random', 1.0)]
     """
     share = _share(memory)
@@ -81,36 +88,56 @@ def demonstrate(
         requirement = f"at least {scenario.FEWEST}"
         raise SpecificationError(must("auctions", requirement, auctions, "fewer show nothing"))
     join = scenario.join(seed=seed)
-    with step("Compiling the kernels (first run only) ..."):
-        _warm_up()
     with step("Opening the auctions and placing the bids ..."):
-        tables = scenario.tables(auctions, seed)
+        rows_of = {name: len(table) for name, table in scenario.tables(auctions, seed).items()}
+    with step("Compiling the kernels (first run only) ..."):
+        _compile()
 
-    runs: list[Run] = []
-    with step("Joining exactly ..."):
-        exact, seconds = _timed(join, tables, clock)
-    counts = scenario.day_counts(exact.result)
-    runs.append(_run("exact", exact, seconds, counts))
+    arrivals = sum(rows_of.values())
+    with ExitStack() as open_:
+        with step("Starting Spark ..."):
+            run = open_.enter_context(
+                runner(auctions=auctions, seed=seed, rows_per_batch=-(-arrivals // _BATCHES))
+            )
 
-    held = exact.metrics.held_most
-    rows = int(share * held)
-    if rows < len(tables):
-        requirement = f"at least {len(tables)} of the {held} rows that the exact join holds"
-        raise SpecificationError(must("memory", requirement, memory, "give it more"))
-    for name in _SHED_BY:
-        with step(f"Joining with {name} in {rows:,} rows ..."):
+        def timed(words: str, join: Join) -> tuple[Streamed, float]:
+            with step(words) as tell:
+                tell(_how_far(0, 0))
+                began = clock()
+                return run(
+                    join, lambda batches, rows: tell(_how_far(batches, rows))
+                ), clock() - began
+
+        exact, seconds = timed("Exact join ...", join)
+        runs = [_run("exact", exact, seconds, exact)]
+        held = exact.metrics.held_most
+        rows = int(share * held)
+        least = SHARDS * len(rows_of)
+        if rows < least:
+            requirement = f"at least {least} of the {held} rows that the exact join holds"
+            raise SpecificationError(must("memory", requirement, memory, "give it more"))
+        for name in _SHED_BY:
             join = scenario.join(seed=seed, strategy=name, rows=rows)
-            shed, seconds = _timed(join, tables, clock)
-        runs.append(_run(name, shed, seconds, counts))
+            shed, seconds = timed(f"Join with {name} in {rows:,} rows ...", join)
+            runs.append(_run(name, shed, seconds, exact))
     return Demonstration(
         auctions=auctions,
-        bids=tables["bids"].num_rows,
+        bids=rows_of["bids"],
         seed=seed,
         memory=memory.replace(" ", ""),
         budget_rows=rows,
         edges_days=scenario.day_edges(),
         runs=tuple(runs),
     )
+
+
+def _how_far(batches: int, rows: int) -> str:
+    """Say how far a join is, after so many micro-batches.
+
+    >>> _how_far(3, 120_000)
+    'batch 4 of 8, 120,000 rows done'
+    """
+    return f"batch {min(batches + 1, _BATCHES)} of {_BATCHES}, {rows:,} rows done"
 
 
 def _share(memory: str) -> float:
@@ -128,41 +155,40 @@ def _share(memory: str) -> float:
     return share
 
 
-def _warm_up() -> None:
-    """Compile whatever the joins use, so that no run's time has compilation in it."""
+def _compile() -> None:
+    """Compile whatever the joins use: Spark's workers, several at once, find it on disk."""
     tables = scenario.tables(scenario.FEWEST, seed=0)
-    scenario.join(seed=0).replay(tables)
+    # In two micro-batches, as a join that goes on uses more than one that begins.
+    halves = {
+        name: [table.slice(0, len(table) // 2), table.slice(len(table) // 2)]
+        for name, table in tables.items()
+    }
+    scenario.join(seed=0).replay(halves)
     for name in _SHED_BY:
-        scenario.join(seed=0, strategy=name, rows=10).replay(tables)
+        scenario.join(seed=0, strategy=name, rows=10).replay(halves)
 
 
-def _timed(
-    join: Join, tables: Mapping[str, pa.Table], clock: Callable[[], float]
-) -> tuple[Replay, float]:
-    """Run a join a few times, and give what it gave and the least time that it took."""
-
-    def once() -> tuple[Replay, float]:
-        began = clock()
-        return join.replay(tables), clock() - began
-
-    return min((once() for _ in range(_REPEATS)), key=itemgetter(1))
-
-
-def _run(name: str, replay: Replay, seconds: float, exact: npt.NDArray[np.int64]) -> Run:
-    """Put the figures of a join together, given the exact join's results in each bin of time."""
-    metrics = replay.metrics
-    counts = scenario.day_counts(replay.result)
-    in_bins = np.full(len(exact), np.nan)
-    np.divide(counts, exact, out=in_bins, where=exact > 0)
+def _run(name: str, streamed: Streamed, seconds: float, exact: Streamed) -> Run:
+    """Put the figures of a join together, and compare it with the exact one."""
+    metrics = streamed.metrics
+    counts, all_counts = _in_bins(streamed.counts), _in_bins(exact.counts)
+    recall = np.full(len(counts), np.nan)
+    np.divide(counts, all_counts, out=recall, where=all_counts > 0)
     return Run(
         strategy=name,
         results=metrics.emitted,
-        recall=metrics.emitted / int(exact.sum()),
+        recall=metrics.emitted / exact.metrics.emitted,
         rows_most=metrics.held_most,
-        bytes_most=metrics.bytes_most,
+        state_bytes=metrics.state_bytes,
         evicted=sum(stream.evicted for stream in metrics.streams.values()),
         dropped=sum(stream.dropped for stream in metrics.streams.values()),
-        arrivals=metrics.arrived,
         seconds=seconds,
-        recall_in_bins=in_bins,
+        batch_rows=streamed.batch_rows,
+        batch_seconds=streamed.batch_seconds,
+        recall_in_bins=recall,
     )
+
+
+def _in_bins(counts: Mapping[int, int]) -> Floats:
+    bins = len(scenario.day_edges()) - 1
+    return np.array([counts.get(number, 0) for number in range(bins)], np.float64)

@@ -16,7 +16,17 @@ from penstock.predicates import Equal
 from penstock.spec import Stream
 from penstock.testing import market
 
-__all__ = ["DAYS", "FEWEST", "LIFE_DAYS", "ZIPF", "day_counts", "day_edges", "join", "tables"]
+__all__ = [
+    "BIN",
+    "DAYS",
+    "FEWEST",
+    "LIFE_DAYS",
+    "ZIPF",
+    "day_edges",
+    "join",
+    "source_options",
+    "tables",
+]
 
 DAYS = 30
 LIFE_DAYS = 7
@@ -31,7 +41,11 @@ FEWEST = 100
 _BIDS_PER_AUCTION = 24.0
 _BINS_PER_DAY = 2
 _START = datetime(2026, 1, 1, tzinfo=UTC)
-_MICROSECONDS_PER_DAY = 86_400 * 10**6
+_START_MICROSECONDS = int(_START.timestamp()) * 10**6
+_MICROSECONDS_PER_BIN = 86_400 * 10**6 // _BINS_PER_DAY
+
+BIN = f"(unix_micros(time) - {_START_MICROSECONDS}) div {_MICROSECONDS_PER_BIN}"
+"""A result's bin of time, in Spark's words."""
 
 
 def tables(auctions: int, seed: int) -> dict[str, pa.Table]:
@@ -69,6 +83,19 @@ def tables(auctions: int, seed: int) -> dict[str, pa.Table]:
     }
 
 
+def source_options(auctions: int, seed: int) -> dict[str, str]:
+    """Give the options with which Spark's source ``penstock-market`` has the rows of `tables`."""
+    return {
+        "auctions": str(auctions),
+        "bidsPerAuction": str(_BIDS_PER_AUCTION),
+        "zipf": str(ZIPF),
+        "life": f"{LIFE_DAYS} days",
+        "over": f"{DAYS} days",
+        "seed": str(seed),
+        "end": "last-auction",
+    }
+
+
 def join(*, seed: int, strategy: str | None = None, rows: int | None = None) -> Join:
     """Give the join of bids with the auctions that they are for.
 
@@ -96,11 +123,3 @@ def join(*, seed: int, strategy: str | None = None, rows: int | None = None) -> 
 def day_edges() -> npt.NDArray[np.float64]:
     """Give where the bins of time begin and end, in days since the streams began."""
     return np.linspace(0.0, DAYS, DAYS * _BINS_PER_DAY + 1)
-
-
-def day_counts(result: pa.Table) -> npt.NDArray[np.int64]:
-    """Count a join's results in each bin, by their times."""
-    start = int(_START.timestamp()) * 10**6
-    times = result["time"].cast(pa.int64()).to_numpy() - start
-    counts, _ = np.histogram(times / _MICROSECONDS_PER_DAY, day_edges())
-    return counts.astype(np.int64)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["Terminal"]
 
@@ -22,15 +22,16 @@ _PLAIN_WIDTH = 240
 
 
 class Terminal:
-    """Standard output, written for whoever reads it.
+    """Standard output for results and standard error for progress, written for whoever reads them.
 
-    A terminal gets colours, lines wrapped at its margin and a spinner while work goes on. A pipe
-    or a file gets plain lines, and a line on standard error for work that takes long.
+    A terminal gets colours, lines wrapped at its margin, and while work goes on a spinner with
+    words that change. A pipe or a file gets plain lines: for progress, one for each piece of work
+    that takes long.
 
     Parameters
     ----------
     is_terminal
-        Whether a terminal shows it; None to ask the system.
+        Whether a terminal shows both; None to ask the system about each.
     patience
         After how many seconds of work a reader who sees no spinner is told what is going on.
 
@@ -51,6 +52,12 @@ class Terminal:
             highlight=False,
             emoji=False,
             markup=False,
+        )
+        shows_progress = sys.stderr.isatty() if is_terminal is None else is_terminal
+        self._progress = (
+            Console(stderr=True, force_terminal=True, highlight=False, emoji=False, markup=False)
+            if shows_progress
+            else None
         )
 
     def say(self, text: str = "") -> None:
@@ -92,16 +99,20 @@ class Terminal:
         self._console.file.write(text + "\n")
 
     @contextmanager
-    def step(self, words: str) -> Iterator[None]:
-        """Say what is going on while the body of a ``with`` runs."""
-        if self._is_terminal:
-            with self._console.status(words):
-                yield
+    def step(self, words: str) -> Iterator[Callable[[str], None]]:
+        """Say what is going on while the body of a ``with`` runs.
+
+        Gives a function to be called, from any thread, with words on how far it is. Only a
+        terminal shows these, each in place of the last.
+        """
+        if self._progress is not None:
+            with self._progress.status(Text(words)) as status:
+                yield lambda how_far: status.update(Text(f"{words} {how_far}"))
             return
         timer = Timer(self._patience, lambda: sys.stderr.write(words + "\n"))
         timer.daemon = True
         timer.start()
         try:
-            yield
+            yield lambda _: None
         finally:
             timer.cancel()

@@ -1,0 +1,86 @@
+"""The program that `test_crash` kills: joins over folders of micro-batches, into Parquet files.
+
+    python -m tests.spark.crash_driver FOLDER
+
+Started again with the same folder it goes on from its checkpoints, until all is joined.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+import penstock as ps
+from penstock.spark import session
+from penstock.testing import market
+from tests.spark.support import Source, in_parts, start
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHARDS = 2
+RUNNING = "running"
+"""File in the folder that is there as soon as all queries run."""
+ROWS = "rows.parquet"
+"""File beside each query's own, with all that it has written; there when all is done."""
+
+_STREAMS = {
+    "auctions": ps.Stream(time="opened_at", window="7 days"),
+    "bids": ps.Stream(time="at", window="1 hour"),
+}
+_ON = ps.Equal(auctions="id", bids="auction_id")
+JOINS = {
+    "exact": ps.Join(streams=_STREAMS, on=_ON),
+    "random": ps.Join(
+        streams=_STREAMS,
+        on=_ON,
+        goal=ps.MaxSubset(strategy="random"),
+        budget=ps.Budget(rows=24),
+        seed=5,
+    ),
+}
+
+
+def make_batches(parts: int) -> dict[str, list[pa.Table]]:
+    """Give each stream's micro-batches, the same ones every time."""
+    site = market(auctions=10 * parts, bids_per_auction=6, seed=7)
+    return in_parts({"auctions": site.auctions, "bids": site.bids}, parts)
+
+
+def main(folder: Path) -> None:
+    """Run all joins at once, each as a query of its own, until nothing is left to do."""
+    spark = session(
+        cores=2,
+        memory="1g",
+        log=folder / "spark.log",
+        settings={
+            # Java does not know TMPDIR. What a killed process leaves must not pile up in /tmp.
+            "spark.local.dir": str(folder / "scratch"),
+            "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder / 'scratch'}",
+            # So that snapshots and the removal of old files are interrupted, too.
+            "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
+            "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
+            "spark.sql.streaming.minBatchesToRetain": "5",
+        },
+    )
+    schemas = {name: tables[0].schema for name, tables in make_batches(1).items()}
+    sources = {name: Source(folder / name, schema) for name, schema in schemas.items()}
+    queries = []
+    for kind, join in JOINS.items():
+        frames = {name: source.read_stream(spark) for name, source in sources.items()}
+        queries.append(start(join.stream(frames, shards=SHARDS), folder / kind))
+    (folder / RUNNING).touch()
+    for query in queries:
+        query.awaitTermination()
+    for kind in JOINS:
+        # Spark reads what its own log of the folder says was committed, and nothing else.
+        rows = spark.read.parquet(str(folder / kind / "out")).toArrow()
+        pq.write_table(rows, folder / kind / ROWS)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

@@ -1,0 +1,191 @@
+"""Drivers killed at any moment, Java and workers with them: started again, they lose nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.testing import canonical_rows
+from tests.spark.crash_driver import JOINS, ROWS, RUNNING, SHARDS, make_batches
+from tests.spark.support import make_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tests.spark.support import Rows
+
+pytestmark = pytest.mark.spark
+
+# Folders of a query in which something new shows how far a micro-batch has come; in this order.
+_MOMENTS = {
+    "planned": "checkpoint/offsets",
+    "state being saved": "checkpoint/state",
+    "rows being written": "out",
+    "rows being committed": "out/_spark_metadata",
+    "done": "checkpoint/commits",
+}
+# A driver that has not ended by then hangs.
+_TOO_LONG_SECONDS = 600
+_ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Drivers:
+    """Drivers of the same queries, one after the other, and what was done to them."""
+
+    folder: Path
+    batches: int
+    kills: int = 0
+    interrupted: dict[str, int] = field(default_factory=lambda: dict.fromkeys(JOINS, 0))
+    halfway: dict[str, int] = field(default_factory=lambda: dict.fromkeys(JOINS, 0))
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start a driver, and wait until all of its queries run, or it has ended."""
+        (self.folder / RUNNING).unlink(missing_ok=True)
+        scratch = self.folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        driver = subprocess.Popen(  # noqa: S603  # our own program
+            [sys.executable, "-m", "tests.spark.crash_driver", str(self.folder)],
+            cwd=_ROOT,
+            env=os.environ | {"TMPDIR": str(scratch)},
+            start_new_session=True,
+        )
+        _wait(driver, (self.folder / RUNNING).exists)
+        return driver
+
+    def run_to_the_end(self) -> dict[str, Rows]:
+        """Give the rows that each join has written in the end."""
+        driver = self.start()
+        driver.wait(_TOO_LONG_SECONDS)
+        assert driver.returncode == 0, (self.folder / "spark.log").read_text()[-5000:]
+        return {kind: canonical_rows(pq.read_table(self.folder / kind / ROWS)) for kind in JOINS}
+
+    def kill_one(self, kind: str, moment: str, *, commits: int, delay: float) -> None:
+        """Start a driver, wait for so many commits of a query, then for a moment, and kill it."""
+        driver = self.start()
+        goal = self.committed(kind) + commits
+        _wait(driver, lambda: self.committed(kind) >= goal)
+        watched = self.folder / kind / _MOMENTS[moment]
+        before = _files(watched)
+        _wait(driver, lambda: bool(_files(watched) - before))
+        time.sleep(delay)
+        if driver.poll() is not None:
+            assert driver.returncode == 0, (self.folder / "spark.log").read_text()[-5000:]
+            return  # too late: it does not count
+        _kill_session(driver)
+        self.kills += 1
+        for each in JOINS:
+            self.interrupted[each] += self.committed(each) < self.batches
+            self.halfway[each] += self.planned(each) > self.committed(each)
+
+    def committed(self, kind: str) -> int:
+        """Say how many micro-batches of a query are done for good."""
+        return _count(self.folder / kind / "checkpoint" / "commits")
+
+    def planned(self, kind: str) -> int:
+        """Say how many micro-batches of a query have been begun."""
+        return _count(self.folder / kind / "checkpoint" / "offsets")
+
+
+def _wait(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
+    """Wait for something that a driver does; not longer than it lives."""
+    end = time.monotonic() + _TOO_LONG_SECONDS
+    while driver.poll() is None and not until():
+        if time.monotonic() > end:
+            _kill_session(driver)
+            pytest.fail("the driver hangs")
+        time.sleep(0.002)
+
+
+def _kill_session(driver: subprocess.Popen[bytes]) -> None:
+    """Kill a driver with all that it has started, and wait until they are gone.
+
+    Spark's Python workers are in a process group of their own, but in the same session.
+    """
+    while True:
+        alive = [pid for pid in _processes() if _session_of(pid) == driver.pid]
+        if not alive:
+            break
+        for pid in alive:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+    driver.wait()
+
+
+def _processes() -> Iterable[int]:
+    """Give the processes that run: the numbers of all but those that only wait to be buried."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,stat="],  # noqa: S607  # wherever the system has it
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    pairs = (line.split() for line in listed.splitlines())
+    return [int(pid) for pid, status in pairs if not status.startswith("Z")]
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _files(folder: Path) -> set[str]:
+    """Give all that is in a folder now, hidden and temporary files too."""
+    return {str(Path(place) / name) for place, _, names in os.walk(folder) for name in names}
+
+
+def _count(log: Path) -> int:
+    """Give the number of entries that Spark has ever made in a log: it deletes old ones."""
+    numbers = [int(each.name) for each in log.glob("*") if each.name.isdigit()]
+    return max(numbers, default=-1) + 1
+
+
+def crash_and_compare(folder: Path, *, kills: int, tell: Callable[[str], object]) -> Drivers:
+    """Kill drivers until so many have really been interrupted; compare what is there in the end."""
+    # A killed driver has come 1 or 2 micro-batches further at most. So that all are interrupted,
+    # and the last one still has something to do:
+    parts = 2 * kills + 4
+    batches = make_batches(parts)
+    make_sources(folder, batches)
+    drivers = Drivers(folder, parts)
+    draw = random.Random(11)
+    moments = [(kind, moment) for moment in _MOMENTS for kind in JOINS]
+    for number in range(kills):
+        kind, moment = moments[(3 * number) % len(moments)]
+        commits, delay = draw.choice([0, 0, 1]), draw.choice([0.0, 0.0, draw.random() / 2])
+        began = time.monotonic()
+        drivers.kill_one(kind, moment, commits=commits, delay=delay)
+        done = ", ".join(f"{each} {drivers.committed(each)}/{parts}" for each in JOINS)
+        tell(
+            f"kill {number + 1} of {kills}: {kind}, {moment}, {1000 * delay:.0f} ms later; "
+            f"committed: {done}; {time.monotonic() - began:.0f} s"
+        )
+    rows = drivers.run_to_the_end()
+    for kind, join in JOINS.items():
+        expected = join.replay(batches, shards=SHARDS)
+        assert rows[kind] == canonical_rows(expected.result), kind
+        dropped = sum(each.dropped + each.evicted for each in expected.metrics.streams.values())
+        assert (dropped > 0) == (kind == "random")
+    return drivers
+
+
+def test_drivers_killed_five_times_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+    drivers = crash_and_compare(tmp_path, kills=5, tell=print)
+    assert drivers.kills == 5
+    for kind in JOINS:
+        assert drivers.interrupted[kind] == 5
+        assert drivers.halfway[kind] >= 3

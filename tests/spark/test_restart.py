@@ -1,0 +1,228 @@
+"""Restarts with something changed: refused in clear words, and nothing is touched."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyspark import cloudpickle
+
+import penstock as ps
+from penstock.engine import state
+from penstock.errors import StateError
+from penstock.spark import cause, stream
+from penstock.spark.processor import JoinProcessor
+from tests.spark.support import Stopped, run_and_stop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pandas as pd
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("other", pa.int64()), ("x", pa.int32())])
+SETTINGS: dict[str, Any] = {
+    "streams": {n: ps.Stream(time="t", window=100) for n in ("a", "b")},
+    "on": ps.Equal("k"),
+    "goal": ps.MaxSubset(strategy="random"),
+    "budget": ps.Budget(rows=40),
+    "seed": 3,
+}
+JOIN = ps.Join(**SETTINGS)
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def make_batches() -> dict[str, list[pa.Table]]:
+    """Give three micro-batches, the last of which joins rows of all of them."""
+
+    def rows(first: int, step: int) -> pa.Table:
+        t = range(first, first + 30)
+        k = [i % 10 for i in t]
+        other = [i * step % 7 for i in t]
+        return pa.table({"t": t, "k": k, "other": other, "x": range(30)}).cast(SCHEMA)
+
+    return {"a": [rows(i, 1) for i in (0, 30, 60)], "b": [rows(i, 2) for i in (0, 30, 60)]}
+
+
+@pytest.fixture(scope="module")
+def stopped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    folder = tmp_path_factory.mktemp("stopped")
+    made = run_and_stop(spark, JOIN, make_batches(), folder, before=2)
+    assert len(made.after) > len(made.before) + 20
+    return made
+
+
+def refusal(spark: SparkSession, copied: Stopped, folder: Path, **changed: Any) -> str:  # noqa: ANN401
+    """Restart with something changed; give what Penstock says to it."""
+    query = copied.resume(spark, folder, **changed)
+    error = cause(query.exception())
+    assert isinstance(error, StateError), query.exception()
+    assert copied.rows(spark, folder) == copied.before
+    return str(error)
+
+
+def assert_goes_on(spark: SparkSession, copied: Stopped, folder: Path) -> None:
+    """Restart as it was: nothing has been touched."""
+    query = copied.resume(spark, folder)
+    assert query.exception() is None
+    assert copied.rows(spark, folder) == copied.after
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "window": {"streams": SETTINGS["streams"] | {"a": ps.Stream(time="t", window=99)}},
+    "lateness": {
+        "streams": SETTINGS["streams"] | {"b": ps.Stream(time="t", window=100, lateness=1)}
+    },
+    "predicate": {"on": ps.Equal("other")},
+    "strategy": {"goal": ps.MaxSubset(strategy="fifo")},
+    "budget": {"budget": ps.Budget(rows=41)},
+    "no budget": {"budget": None},
+    "seed": {"seed": 4},
+}
+
+
+def test_another_join_is_refused(spark: SparkSession, stopped: Stopped, tmp_path: Path) -> None:
+    stopped.copy(tmp_path)
+    for changed in CHANGES.values():
+        ((name, new),) = changed.items()
+        join = ps.Join(**SETTINGS | changed)
+        assert refusal(spark, stopped, tmp_path, join=join) == (
+            f"{name} must be what the saved state was made with: {SETTINGS[name]!r}; got {new!r}; "
+            "give it back, or start without the saved state"
+        )
+    assert_goes_on(spark, stopped, tmp_path)
+
+
+def test_streams_in_another_order_are_refused(
+    spark: SparkSession, stopped: Stopped, tmp_path: Path
+) -> None:
+    stopped.copy(tmp_path)
+    streams = dict(reversed(SETTINGS["streams"].items()))
+    join = ps.Join(**SETTINGS | {"streams": streams})
+    assert refusal(spark, stopped, tmp_path, join=join) == (
+        f"streams must be what the saved state was made with: {SETTINGS['streams']!r}; "
+        f"got {streams!r}; give it back, or start without the saved state"
+    )
+    assert_goes_on(spark, stopped, tmp_path)
+
+
+COLUMNS = {
+    "one more": SCHEMA.append(pa.field("y", pa.string())),
+    "one less": SCHEMA.remove(3),
+    "another type": SCHEMA.set(3, pa.field("x", pa.int64())),
+    "another order": pa.schema([SCHEMA.field(name) for name in ("k", "t", "other", "x")]),
+}
+
+
+def test_other_columns_are_refused(spark: SparkSession, stopped: Stopped, tmp_path: Path) -> None:
+    stopped.copy(tmp_path)
+    for schema in COLUMNS.values():
+        assert refusal(spark, stopped, tmp_path, schemas={"b": schema}) == (
+            'columns of stream "b" must be what the saved state was made with:\n'
+            f"{SCHEMA}\ngot:\n{schema}\ngive them back, or start without the saved state"
+        )
+    assert_goes_on(spark, stopped, tmp_path)
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, (2,)), (2, (1, 3)), (3, (2,))])
+def test_another_number_of_shards_is_refused(
+    spark: SparkSession,
+    stopped: Stopped,
+    tmp_path: Path,
+    old: int,
+    new: tuple[int, ...],
+) -> None:
+    if old != stopped.shards:
+        folder = tmp_path / "stopped"
+        stopped = run_and_stop(spark, JOIN, make_batches(), folder, shards=old, before=2)
+    stopped.copy(tmp_path)
+    for shards in new:
+        assert refusal(spark, stopped, tmp_path, shards=shards) == (
+            f"shards must be what the saved state was made with: shard 0 of {old}; "
+            f"got shard 0 of {shards}; use {old} shards, or start without the saved state"
+        )
+    assert_goes_on(spark, stopped, tmp_path)
+
+
+@pytest.mark.parametrize("partitions", ["1", "5"])
+def test_another_number_of_partitions_changes_nothing_if_shards_are_given(
+    spark: SparkSession, stopped: Stopped, tmp_path: Path, partitions: str
+) -> None:
+    stopped.copy(tmp_path)
+    with setting(spark, PARTITIONS, partitions):
+        assert_goes_on(spark, stopped, tmp_path)
+
+
+def test_another_number_of_partitions_is_refused_if_it_gives_the_shards(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with setting(spark, PARTITIONS, "2"):
+        stopped = run_and_stop(
+            spark, JOIN, make_batches(), tmp_path / "stopped", shards=None, before=2
+        )
+    stopped.copy(tmp_path)
+    with setting(spark, PARTITIONS, "3"):
+        assert refusal(spark, stopped, tmp_path) == (
+            "shards must be what the saved state was made with: shard 0 of 2; got shard 0 of 3; "
+            "use 2 shards, or start without the saved state"
+        )
+    with setting(spark, PARTITIONS, "2"):
+        assert_goes_on(spark, stopped, tmp_path)
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    before = spark.conf.get(name)
+    assert before is not None
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
+
+
+# Another version of Penstock.
+
+
+class OlderProcessor(JoinProcessor):
+    """Writes, and reads, what the version before did."""
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: tuple[int],
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ANN401, N803
+    ) -> Iterator[pd.DataFrame]:
+        newer, state.FORMAT = state.FORMAT, state.FORMAT - 1
+        try:
+            yield from super().handleInputRows(key, rows, timerValues)
+        finally:
+            state.FORMAT = newer
+
+
+def test_the_state_of_another_version_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(this)  # workers need not find the tests
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(stream, "JoinProcessor", OlderProcessor)
+            folder = tmp_path / "stopped"
+            stopped = run_and_stop(spark, JOIN, make_batches(), folder, before=2)
+        stopped.copy(tmp_path)
+        assert refusal(spark, stopped, tmp_path) == (
+            f'chunk "head" of the saved state must be of format {state.FORMAT}; got format '
+            f"{state.FORMAT - 1}; run the version of Penstock that wrote it, or start without it"
+        )
+        with monkeypatch.context() as patch:
+            patch.setattr(stream, "JoinProcessor", OlderProcessor)
+            assert_goes_on(spark, stopped, tmp_path)
+    finally:
+        cloudpickle.unregister_pickle_by_value(this)

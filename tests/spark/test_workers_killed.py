@@ -1,0 +1,154 @@
+"""Python workers killed in the middle of their work: the job goes on, and nobody can tell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark import TaskContext, cloudpickle
+
+from penstock.spark import stream
+from penstock.spark.processor import JoinProcessor
+from penstock.testing import canonical_rows
+from tests.spark.crash_driver import JOINS, SHARDS, make_batches
+from tests.spark.support import make_sources, rows_written, run, start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    import penstock as ps
+    from penstock.engine.operator import Operator
+    from penstock.engine.plan import Plan
+
+pytestmark = pytest.mark.spark
+
+
+def frame(
+    spark: SparkSession, join: ps.Join, batches: Mapping[str, Sequence[pa.Table]], folder: Path
+) -> DataFrame:
+    sources = make_sources(folder, batches)
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    return join.stream(frames, shards=SHARDS)
+
+
+def assert_written_as_replayed(
+    spark: SparkSession, join: ps.Join, batches: Mapping[str, Sequence[pa.Table]], folder: Path
+) -> None:
+    expected = join.replay(batches, shards=SHARDS).result
+    assert rows_written(spark, folder, expected.schema) == canonical_rows(expected)
+
+
+def failed_tasks(spark: SparkSession) -> int:
+    """Say how many tasks of this session have failed so far."""
+    jobs = spark._jsc.sc().statusStore().jobsList(None)
+    return sum(jobs.apply(place).numFailedTasks() for place in range(jobs.size()))
+
+
+def test_a_task_is_tried_again(spark: SparkSession) -> None:
+    # A plain local[2] gives up a job with the first task that fails.
+    assert spark.sparkContext.master == "local[2,4]"
+
+
+# Workers that kill themselves, each in the worst of moments.
+
+MOMENTS = ("state read", "results given", "state saved", "all given")
+DIES_IN_BATCH = 1
+
+
+class DyingProcessor(JoinProcessor):
+    """Kills its own worker at a moment, in each shard's first attempt at a micro-batch."""
+
+    moment = ""
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: tuple[int],
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ANN401, N803
+    ) -> Iterator[pd.DataFrame]:
+        for given in super().handleInputRows(key, rows, timerValues):
+            yield given
+            self._die("results given")
+        self._die("all given")
+
+    def _operator(self, plan: Plan, shard: int) -> Operator:
+        operator = super()._operator(plan, shard)
+        self._die("state read")
+        return operator
+
+    def _save(self, operator: Operator, shard: int) -> None:
+        super()._save(operator, shard)
+        self._die("state saved")
+
+    def _die(self, moment: str) -> None:
+        context = TaskContext.get()
+        assert context is not None
+        batch = context.getLocalProperty("streaming.sql.batchId")
+        if (moment, batch, context.attemptNumber()) == (self.moment, str(DIES_IN_BATCH), 0):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_that_dies_is_replaced(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    this = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(this)  # workers need not find the tests
+    try:
+        monkeypatch.setattr(DyingProcessor, "moment", moment)
+        monkeypatch.setattr(stream, "JoinProcessor", DyingProcessor)
+        batches = make_batches(4)
+        before = failed_tasks(spark)
+        run(frame(spark, JOINS["random"], batches, tmp_path), tmp_path)
+    finally:
+        cloudpickle.unregister_pickle_by_value(this)
+    assert_written_as_replayed(spark, JOINS["random"], batches, tmp_path)
+    assert failed_tasks(spark) - before == SHARDS
+
+
+# Workers that are killed from outside.
+
+
+def python_processes(spark: SparkSession) -> tuple[set[int], set[int]]:
+    """Give the Python processes that this session's Java has started: daemons, and their workers."""
+    java = spark._jvm.java.lang.ProcessHandle.current()
+    parents = {each.pid(): each.parent().get().pid() for each in java.descendants().toArray()}
+    daemons = {pid for pid, parent in parents.items() if parent == java.pid()}
+    return daemons, {pid for pid, parent in parents.items() if parent in daemons}
+
+
+@pytest.mark.parametrize("victims", ["workers", "daemons"])
+def test_killed_in_the_middle_of_micro_batches(
+    spark: SparkSession, tmp_path: Path, victims: str
+) -> None:
+    batches = make_batches(16)
+    before = failed_tasks(spark)
+    query = start(frame(spark, JOINS["random"], batches, tmp_path), tmp_path)
+    tracker = spark.sparkContext.statusTracker()
+    kills = 0
+    while query.isActive and (kills < 3 or failed_tasks(spark) - before < 3):
+        if not tracker.getActiveStageIds():
+            time.sleep(0.005)
+            continue
+        daemons, workers = python_processes(spark)
+        for pid in daemons | workers if victims == "daemons" else workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        kills += 1
+        # Not the same task again and again: after four times Spark gives it up.
+        done = len(query.recentProgress) + 1
+        while query.isActive and len(query.recentProgress) <= done:
+            time.sleep(0.02)
+    query.awaitTermination()
+    assert failed_tasks(spark) - before >= 3
+    assert_written_as_replayed(spark, JOINS["random"], batches, tmp_path)
