@@ -210,7 +210,7 @@ def test_the_state_of_another_version_is_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this = sys.modules[__name__]
-    cloudpickle.register_pickle_by_value(this)  # workers need not find the tests
+    cloudpickle.register_pickle_by_value(this)  # type: ignore[no-untyped-call]  # workers need not find the tests
     try:
         with monkeypatch.context() as patch:
             patch.setattr(stream, "JoinProcessor", OlderProcessor)
@@ -225,4 +225,4 @@ def test_the_state_of_another_version_is_refused(
             patch.setattr(stream, "JoinProcessor", OlderProcessor)
             assert_goes_on(spark, stopped, tmp_path)
     finally:
-        cloudpickle.unregister_pickle_by_value(this)
+        cloudpickle.unregister_pickle_by_value(this)  # type: ignore[no-untyped-call]

@@ -103,7 +103,7 @@ def test_a_worker_that_dies_is_replaced(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     this = sys.modules[__name__]
-    cloudpickle.register_pickle_by_value(this)  # workers need not find the tests
+    cloudpickle.register_pickle_by_value(this)  # type: ignore[no-untyped-call]  # workers need not find the tests
     try:
         monkeypatch.setattr(DyingProcessor, "moment", moment)
         monkeypatch.setattr(stream, "JoinProcessor", DyingProcessor)
@@ -111,7 +111,7 @@ def test_a_worker_that_dies_is_replaced(
         before = failed_tasks(spark)
         run(frame(spark, JOINS["random"], batches, tmp_path), tmp_path)
     finally:
-        cloudpickle.unregister_pickle_by_value(this)
+        cloudpickle.unregister_pickle_by_value(this)  # type: ignore[no-untyped-call]
     assert_written_as_replayed(spark, JOINS["random"], batches, tmp_path)
     assert failed_tasks(spark) - before == SHARDS
 
@@ -120,8 +120,10 @@ def test_a_worker_that_dies_is_replaced(
 
 
 def python_processes(spark: SparkSession) -> tuple[set[int], set[int]]:
-    """Give the Python processes that this session's Java has started: daemons, and their workers."""
-    java = spark._jvm.java.lang.ProcessHandle.current()
+    """Give the Python processes that this session's Java has started: daemons and workers."""
+    machine = spark._jvm
+    assert machine is not None
+    java = machine.java.lang.ProcessHandle.current()
     parents = {each.pid(): each.parent().get().pid() for each in java.descendants().toArray()}
     daemons = {pid for pid, parent in parents.items() if parent == java.pid()}
     return daemons, {pid for pid, parent in parents.items() if parent in daemons}
@@ -147,8 +149,10 @@ def test_killed_in_the_middle_of_micro_batches(
         kills += 1
         # Not the same task again and again: after four times Spark gives it up.
         done = len(query.recentProgress) + 1
-        while query.isActive and len(query.recentProgress) <= done:
+        while len(query.recentProgress) <= done:
             time.sleep(0.02)
+            if not query.isActive:
+                break
     query.awaitTermination()
     assert failed_tasks(spark) - before >= 3
     assert_written_as_replayed(spark, JOINS["random"], batches, tmp_path)
