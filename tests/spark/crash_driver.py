@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import penstock as ps
+from penstock.engine.operator import as_struct
 from penstock.spark import session
-from penstock.testing import market
-from tests.spark.support import Source, in_parts, start
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from penstock.testing import cut, market
+from tests.spark.support import Source, start
 
 SHARDS = 2
 RUNNING = "running"
 """File in the folder that is there as soon as all queries run."""
+FILES = "files"
+"""Folder with the micro-batches."""
 ROWS = "rows.parquet"
 """File beside each query's own, with all that it has written; there when all is done."""
 
@@ -45,9 +45,29 @@ JOINS = {
 
 
 def make_batches(parts: int) -> dict[str, list[pa.Table]]:
-    """Give each stream's micro-batches, the same ones every time."""
+    """Give each stream's micro-batches, the same ones every time; the streams advance together."""
     site = market(auctions=10 * parts, bids_per_auction=6, seed=7)
-    return in_parts({"auctions": site.auctions, "bids": site.bids}, parts)
+    tables = {"auctions": site.auctions, "bids": site.bids}
+    times = sorted(site.auctions["opened_at"].to_pylist() + site.bids["at"].to_pylist())
+    at = [times[i * len(times) // parts] for i in range(1, parts)]
+    batches = cut(JOINS["exact"], tables, at)
+    return {name: [batch[name] for batch in batches] for name in tables}
+
+
+def write_files(folder: Path, batches: dict[str, list[pa.Table]]) -> None:
+    """Write one folder of files, each with a micro-batch of all streams.
+
+    Killed between its own log and that of the offsets, Spark's file source puts two files into the
+    next micro-batch. Two sources would then be out of step, and what is shed depends on that. With
+    one source the streams advance together however the files are cut.
+    """
+    for parts in zip(*batches.values(), strict=True):
+        rows = [
+            pa.table({name: as_struct(part, pa.struct(list(part.schema)))})
+            for name, part in zip(batches, parts, strict=True)
+        ]
+        table = pa.concat_tables(rows, promote_options="default")
+        Source(folder / FILES, table.schema).add(table)
 
 
 def main(folder: Path) -> None:
@@ -66,11 +86,12 @@ def main(folder: Path) -> None:
             "spark.sql.streaming.minBatchesToRetain": "5",
         },
     )
-    schemas = {name: tables[0].schema for name, tables in make_batches(1).items()}
-    sources = {name: Source(folder / name, schema) for name, schema in schemas.items()}
+    kinds = {name: pa.struct(list(tables[0].schema)) for name, tables in make_batches(1).items()}
+    source = Source(folder / FILES, pa.schema(kinds))
     queries = []
     for kind, join in JOINS.items():
-        frames = {name: source.read_stream(spark) for name, source in sources.items()}
+        files = source.read_stream(spark)
+        frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in kinds}
         queries.append(start(join.stream(frames, shards=SHARDS), folder / kind))
     (folder / RUNNING).touch()
     for query in queries:

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.testing import canonical_rows
-from tests.spark.crash_driver import JOINS, ROWS, RUNNING, SHARDS, make_batches
-from tests.spark.support import make_sources
+from tests.spark.crash_driver import JOINS, ROWS, RUNNING, SHARDS, make_batches, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -160,7 +159,7 @@ def crash_and_compare(folder: Path, *, kills: int, tell: Callable[[str], object]
     # and the last one still has something to do:
     parts = 2 * kills + 4
     batches = make_batches(parts)
-    make_sources(folder, batches)
+    write_files(folder, batches)
     drivers = Drivers(folder, parts)
     draw = random.Random(11)
     moments = [(kind, moment) for moment in _MOMENTS for kind in JOINS]

@@ -251,7 +251,7 @@ def test_results_do_not_depend_on_how_spark_cuts_them_up(
         setting(spark, f"{arrow}.maxRecordsPerBatch", "1"),
         setting(spark, f"{arrow}.useLargeVarTypes", "true"),
     ):
-        expected = assert_equals_replay(spark, clocked_join(), batches, tmp_path, shards=1)
+        expected = assert_equals_replay(spark, clocked_join(), batches, tmp_path, shards=2)
     assert expected.metrics.emitted > 0
 
 

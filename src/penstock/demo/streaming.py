@@ -123,20 +123,22 @@ def _run(
 
     listener = Listener(told)
     spark.streams.addListener(listener)
-    query = (
-        join.stream(frames, shards=SHARDS)
-        .selectExpr(f"{scenario.BIN} AS bin")
-        .writeStream.format("memory")
-        .queryName(name)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
     try:
+        query = (
+            join.stream(frames, shards=SHARDS)
+            .selectExpr(f"{scenario.BIN} AS bin")
+            .writeStream.format("memory")
+            .queryName(name)
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
         query.awaitTermination()
         counts = {row[0]: row[1] for row in spark.table(name).groupBy("bin").count().collect()}
     finally:
-        query.stop()
+        for each in spark.streams.active:  # one that was interrupted, perhaps while it started
+            if each.name == name:
+                each.stop()
         spark.streams.removeListener(listener)
         spark.catalog.dropTempView(name)
     batches = [update for update in query.recentProgress if update.numInputRows]

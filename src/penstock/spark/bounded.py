@@ -38,6 +38,6 @@ class BoundedJoin:
                 packed.setdefault(key, []).append(tuple(row))
         for key in sorted(packed):
             operator = Operator(plan, shard=keys.index(key), shards=self.shards)
-            given = unpack(plan, packed.pop(key))
+            given = unpack(plan, packed.pop(key), self.shards)
             for piece in operator.pieces(given.tables, given.heard):
                 yield from piece.to_batches()

@@ -90,7 +90,7 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
         for field in frame.schema:
             try:
                 fields.extend(to_arrow_schema(StructType([field]), timezone="UTC"))
-            except (PySparkException, pa.ArrowException) as error:
+            except (PySparkException, pa.ArrowException, ValueError) as error:
                 raise SchemaError(
                     must(
                         f'column "{field.name}" of stream "{name}"',

@@ -66,8 +66,10 @@ class Packer:
             yield self._pack(plan, waiting)
 
     def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        schema = self.schemas[self.stream]
         # Spark gives timestamps in the session's time zone: an instant is the same in all.
-        table = pa.Table.from_batches(batches).cast(self.schemas[self.stream]).combine_chunks()
+        table = pa.Table.from_batches(batches).rename_columns(schema.names).cast(schema)
+        table = table.combine_chunks()
         heard = hear(plan, self.spec.names.index(self.stream), table).to_bytes()
         # Every shard hears of it, also one that gets no row: time goes on in all of them.
         parts = route(plan, {self.stream: table}, self.shards)
@@ -84,13 +86,13 @@ class Packer:
 
 @dataclass(frozen=True)
 class Batch:
-    """What one shard gets in a micro-batch."""
+    """What one shard gets in a micro-batch; it hears of nobody else if there is nobody else."""
 
     tables: Mapping[str, pa.Table]
-    heard: list[Heard]
+    heard: list[Heard] | None
 
 
-def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]]) -> Batch:
+def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> Batch:
     """Put together a shard's packed rows of a micro-batch: stream, what is heard of it, rows."""
     tables: dict[str, list[pa.Table]] = {}
     heard: dict[str, list[Heard]] = {}
@@ -99,7 +101,9 @@ def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]]) -> Batch:
         heard.setdefault(stream, []).append(Heard.from_bytes(word))
     return Batch(
         {stream: pa.concat_tables(parts) for stream, parts in tables.items()},
-        [
+        None
+        if shards == 1
+        else [
             together(heard[side.name]) if side.name in heard else silence(plan)
             for side in plan.sides
         ],

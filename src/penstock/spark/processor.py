@@ -61,7 +61,8 @@ class JoinProcessor(StatefulProcessor):
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
         packed = pd.concat(rows)
-        batch = unpack(plan, zip(packed["stream"], packed["heard"], packed["rows"], strict=True))
+        columns = (packed[name] for name in ("stream", "heard", "rows"))
+        batch = unpack(plan, zip(*columns, strict=True), self._shards)
         for piece in operator.pieces(batch.tables, batch.heard):
             yield _row(results=handover.leave(piece))
         self._save(operator, shard)

@@ -101,10 +101,9 @@ def _packed(
     frames: Mapping[str, DataFrame],
     shards: int,
 ) -> DataFrame:
-    return reduce(
-        DataFrame.union,
-        [
-            frames[name].mapInArrow(Packer(spec, schemas, name, shards), PACKED)
-            for name in spec.names
-        ],
-    )
+    def packed(name: str) -> DataFrame:
+        # Whatever a column is called, with dots or quotes in it: the packer goes by their order.
+        plain = frames[name].toDF(*(f"c{place}" for place in range(len(frames[name].columns))))
+        return plain.mapInArrow(Packer(spec, schemas, name, shards), PACKED)
+
+    return reduce(DataFrame.union, [packed(name) for name in spec.names])
