@@ -24,6 +24,8 @@ RUNNING = "running"
 """File in the folder that is there as soon as all queries run."""
 FILES = "files"
 """Folder with the micro-batches."""
+DONE = "done"
+"""File beside each query's own that is there once it has nothing left to do."""
 ROWS = "rows.parquet"
 """File beside each query's own, with all that it has written; there when all is done."""
 
@@ -88,14 +90,17 @@ def main(folder: Path) -> None:
     )
     kinds = {name: pa.struct(list(tables[0].schema)) for name, tables in make_batches(1).items()}
     source = Source(folder / FILES, pa.schema(kinds))
-    queries = []
+    queries = {}
     for kind, join in JOINS.items():
         files = source.read_stream(spark)
         frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in kinds}
-        queries.append(start(join.stream(frames, shards=SHARDS), folder / kind))
+        queries[kind] = start(join.stream(frames, shards=SHARDS), folder / kind)
     (folder / RUNNING).touch()
-    for query in queries:
-        query.awaitTermination()
+    while queries:
+        for kind, query in list(queries.items()):
+            if query.awaitTermination(timeout=1):
+                (folder / kind / DONE).touch()
+                del queries[kind]
     for kind in JOINS:
         # Spark reads what its own log of the folder says was committed, and nothing else.
         rows = spark.read.parquet(str(folder / kind / "out")).toArrow()

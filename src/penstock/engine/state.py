@@ -104,6 +104,11 @@ def restore(
     """
     head = json.loads(_open(chunks.get("head"), "head"))
     _check_same(head, plan, shard, shards)
+    for name in chunks.keys() - head["chunks"].keys() - {"head"}:
+        raise StateError(
+            f'chunk "{name}" of the saved state must be one that its head knows; it is from '
+            f"another time; restore the whole state, or start without it"
+        )
     operator = Operator(plan, shard=shard, shards=shards)
     data = {
         name: _open(chunks.get(name), name, Seal(*seal)) for name, seal in head["chunks"].items()

@@ -73,14 +73,14 @@ class JoinProcessor(StatefulProcessor):
 
     def _operator(self, plan: Plan, shard: int) -> Operator:
         saved = self._head.get()
-        if saved is None:
-            return Operator(plan, shard=shard, shards=self._shards)
-        (head,) = saved
-        at_hand = resident.take(self._join, shard, head)
+        head = {} if saved is None else {"head": saved[0]}
+        at_hand = resident.take(self._join, shard, head["head"]) if head else None
         if at_hand is not None:
             return at_hand
-        chunks = {name: data for (name,), (data,) in self._chunks.iterator()}
-        return state.restore(plan, chunks | {"head": head}, shard=shard, shards=self._shards)
+        chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
+        if not chunks:
+            return Operator(plan, shard=shard, shards=self._shards)
+        return state.restore(plan, chunks, shard=shard, shards=self._shards)
 
     def _save(self, operator: Operator, shard: int) -> None:
         changes = state.save(operator)
