@@ -338,7 +338,7 @@ def java_codec(spark: SparkSession) -> tuple[Any, Any]:
     [
         (b'"join"', "value", 'chunk "head" of the saved state must be intact; its checksum is'),
         (b"rows/", "value", 'chunk "rows/a/.*" of the saved state must be intact; its checksum is'),
-        (b"rows/", "key", 'chunk "rows/a/.*" of the saved state must be there; it is missing;'),
+        (b"rows/", "key", 'chunk ".ows/a/.*" of the saved state must be one that its head knows;'),
         (b'"join"', "key", 'chunk "rows/a/.*" of the saved state must be'),
     ],
     ids=["head", "rows", "name of rows", "key of head"],
