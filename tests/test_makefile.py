@@ -16,11 +16,16 @@ WORDS = "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS:
 pytestmark = pytest.mark.skipif(MAKE is None, reason="there is no make")
 
 
+# What `make test` tells a make below it.
+OUTER = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
+
+
 def make_java(home: Path) -> subprocess.CompletedProcess[str]:
+    ours = {name: value for name, value in os.environ.items() if name not in OUTER}
     return subprocess.run(  # noqa: S603 -- ours
         [str(MAKE), "java"],
         cwd=ROOT,
-        env=os.environ | {"JAVA_HOME": str(home)},
+        env=ours | {"JAVA_HOME": str(home)},
         capture_output=True,
         text=True,
         check=False,

@@ -337,9 +337,9 @@ def java_codec(spark: SparkSession) -> tuple[Any, Any]:
     ("mark", "place", "words"),
     [
         (b'"join"', "value", 'chunk "head" of the saved state must be intact; its checksum is'),
-        (b"rows/", "value", 'chunk "rows/a/.*" of the saved state must be intact; its checksum is'),
-        (b"rows/", "key", 'chunk ".ows/a/.*" of the saved state must be one that its head knows;'),
-        (b'"join"', "key", 'chunk "rows/a/.*" of the saved state must be'),
+        (b"rows/", "value", 'chunk "rows/./.*" of the saved state must be intact; its checksum is'),
+        (b"rows/", "key", 'chunk ".ows/./.*" of the saved state must be one that its head knows;'),
+        (b'"join"', "key", 'chunk "rows/./.*" of the saved state must be'),
     ],
     ids=["head", "rows", "name of rows", "key of head"],
 )
