@@ -1,0 +1,134 @@
+"""The age curve: how a tuple's results are spread over its time in the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["AgeCurve"]
+
+Floats = npt.NDArray[np.float64]
+
+# Two rates closer than this, relative to the best, are equal: the noise of sums of floats must
+# not decide who leaves.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class AgeCurve:
+    """p_i(k) of one window: in how many results a tuple takes part at each age.
+
+    A result counts for its members that wait in memory when the last one comes. The window is
+    divided into equal parts; `matches` has one number for each, the newest first.
+
+    Parameters
+    ----------
+    matches
+        p(1), p(2), ...: results of one tuple in each part of its window; none negative.
+
+    Examples
+    --------
+    >>> curve = AgeCurve([1, 1, 2, 1])
+    >>> curve.total, curve.best_age, curve.has_minima
+    (5.0, 3, False)
+    >>> curve.priorities().tolist()
+    [1.333..., 1.5, 2.0, 1.0, 0.0]
+
+    References
+    ----------
+    `srivastava04` 2.2 (Definition 2.2) and 3.2.1; the worked example is 3.3.
+    """
+
+    matches: Floats
+
+    def __init__(self, matches: Sequence[float] | npt.NDArray[Any]) -> None:
+        object.__setattr__(self, "matches", np.array(matches, np.float64))
+        self.matches.setflags(write=False)
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the window is divided."""
+        return self.matches.size
+
+    @property
+    def total(self) -> float:
+        """n: results of a tuple over its whole life."""
+        return float(self.matches.sum())
+
+    def cumulative(self) -> Floats:
+        """Give C(0) = 0, C(1), ...: results of a tuple by each age."""
+        return np.concatenate([[0.0], np.cumsum(self.matches)])
+
+    @property
+    def best_age(self) -> int:
+        """k_opt: the age, in parts of the window, up to which a tuple gives most per time."""
+        ages = np.arange(1, self.parts + 1)
+        gain = self.cumulative()[1:] / ages
+        return int(ages[gain >= gain.max() * (1 - _TOLERANCE)][0])
+
+    @property
+    def has_minima(self) -> bool:
+        """Whether it rises again after it has fallen."""
+        steps = np.diff(self.matches)
+        fallen = np.flatnonzero(steps < -_TOLERANCE * self.matches.max(initial=0.0))
+        return bool(fallen.size and (steps[fallen[0] :] > 0).any())
+
+    def priorities(self) -> Floats:
+        """Give Priority(i) for each age i, 0 included: the fastest rate of results still to come.
+
+        Priority(i) = max over j > i of (C(j) - C(i)) / (j - i): the slope at i of the least
+        concave curve above C from i on. At the end of the window it is 0.
+
+        References
+        ----------
+        `srivastava04` 3.2.1, the greedy rule, which does what the rules for k_opt do where the
+        curve has no minima.
+        """
+        cumulative = self.cumulative()
+        priorities = np.zeros(cumulative.size)
+        for age in range(self.parts):
+            later = np.arange(age + 1, cumulative.size)
+            priorities[age] = ((cumulative[later] - cumulative[age]) / (later - age)).max()
+        # Ties are ties, whatever the sums' last bits say.
+        unit = _TOLERANCE * max(priorities.max(), np.finfo(float).tiny)
+        rounded: Floats = np.round(priorities / unit) * unit
+        return rounded
+
+    def output(self, rows: float | npt.ArrayLike, *, rate: float, window: float) -> Floats:
+        """Give R, the results per unit of time that AGE makes of so many rows of memory.
+
+        Parameters
+        ----------
+        rows
+            M, rows that may be held; numbers of any shape.
+        rate
+            r, tuples per unit of time.
+        window
+            W, units of time.
+
+        Examples
+        --------
+        >>> curve = AgeCurve([1, 1, 2, 1])
+        >>> curve.output([1, 2, 3, 4], rate=1, window=4).tolist()
+        [1.333..., 2.666..., 4.0, 5.0]
+
+        References
+        ----------
+        `srivastava04` 3.2.2, eqs. 2 and 3.
+        """
+        memory = np.asarray(rows, np.float64)
+        if not self.parts or window <= 0 or rate <= 0:
+            return np.zeros(memory.shape)
+        part = window / self.parts
+        cumulative = self.cumulative()
+        best = self.best_age
+        held_for = np.minimum(memory / (rate * part), self.parts)  # parts, if all are admitted
+        staggered = memory * cumulative[best] / (best * part)
+        everyone = rate * np.interp(held_for, np.arange(cumulative.size), cumulative)
+        return np.where(held_for <= best, np.minimum(staggered, rate * self.total), everyone)
