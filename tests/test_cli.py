@@ -239,6 +239,26 @@ def test_an_unexpected_error_keeps_its_traceback(
         cli.main(["demo", "--output", str(tmp_path)])
 
 
+@pytest.mark.parametrize("arguments", [["demo", "--output"], ["bench", "join", "--json"]])
+def test_ctrl_c_is_one_line(
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    def interrupt(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("penstock.demo.demonstrate", interrupt)
+    monkeypatch.setattr("penstock.spark.session", interrupt)
+    with pytest.raises(SystemExit) as exit_:
+        cli.main([*arguments, str(tmp_path / "file.png")])
+    assert exit_.value.code == 130
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "penstock: interrupted\n"
+
+
 def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main(["dmeo"])

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 _PICTURE = "penstock-demo.png"
+# As shells have it: 128 and the number of the signal.
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="penstock",
@@ -46,17 +48,25 @@ app.add_typer(bench, name="bench")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors that Penstock raises on purpose are one line and exit code 2.
 
+    So is Ctrl-C, with exit code 130.
+
     Parameters
     ----------
     arguments
         What follows the program's name; None for what the program was called with.
     """
+    # Ctrl-C interrupts Python in the middle of a word with Java, which is logged at length.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         app(args=arguments)
     except PenstockError as error:
         message = " ".join(str(error).split())
         typer.echo(f"penstock: {message}", err=True)
         sys.exit(2)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:  # what Typer makes of Ctrl-C, without a word
+            typer.echo("penstock: interrupted", err=True)
+        raise
 
 
 def _show_version(*, asked: bool) -> None:
@@ -112,9 +122,6 @@ def demo(
         json_file = file_place(json_file, "--json")
     _need_spark("the demo")
     from penstock.demo import demonstrate  # noqa: PLC0415  # other commands need no Spark
-
-    # Ctrl-C interrupts Python in the middle of a word with Java, which is logged at length.
-    logging.getLogger().addHandler(logging.NullHandler())
 
     found = demonstrate(auctions=auctions, memory=memory, seed=seed, step=terminal.step)
     with terminal.step("Drawing the picture ..."):
@@ -188,9 +195,9 @@ def join(
     from penstock.bench import Size, bench_join  # noqa: PLC0415  # other commands need no Spark
     from penstock.spark import session  # noqa: PLC0415  # as above
 
+    size = Size(rows=rows, keys=keys, batches=batches, turns=turns)
     with terminal.step("Starting Spark ..."):
         running = session(memory="4g")
-    size = Size(rows=rows, keys=keys, batches=batches, rounds=turns)
     found = bench_join(running, size, with_spark=spark, step=terminal.step)
     if json_file is not None:
         text = json.dumps(found.as_json() | {"penstock": __version__}, indent=2) + "\n"

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ _PROVIDERS = {
     "spark": _PACKAGE + "HDFSBackedStateStoreProvider",
     "rocksdb": _PACKAGE + "RocksDBStateStoreProvider",
 }
+# How many of a query's micro-batches Spark remembers: 100, unless it is told otherwise.
+_REMEMBERED = "spark.sql.streaming.numRecentProgressUpdates"
 # Micro-batches that do not count: Spark starts its workers, and Java compiles what it runs most.
 _START_UP = 4
 # A window of so many rows, over so many keys, gives a left row about 5 results.
@@ -50,14 +52,24 @@ class Size:
         Different ones; windows hold 2.5 rows of each.
     batches
         Micro-batches that count, after 4 that do not.
-    rounds
+    turns
         How often the quick queries take their turns; the first turn only warms them up.
+
+    Raises
+    ------
+    SpecificationError
+        If there is too little to measure.
     """
 
     rows: int = 100_000
     keys: int = 20_000
     batches: int = 10
-    rounds: int = 2
+    turns: int = 2
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value < 1:
+                raise SpecificationError(must(name, "1 or more", value, "raise it"))
 
 
 @dataclass(frozen=True)
@@ -95,19 +107,22 @@ def bench_join(
     Raises
     ------
     SpecificationError
-        If there is too little to measure.
+        If there are too few keys for so many cores.
     PenstockError
         If two joins that should give the same number of results do not.
     """
-    for name in ("rows", "keys", "batches", "rounds"):
-        if getattr(size, name) < 1:
-            raise SpecificationError(must(name, "1 or more", getattr(size, name), "raise it"))
-    provider = spark.conf.get(_PROVIDER)
+    shards = spark.sparkContext.defaultParallelism
+    # A tenth of the memory is half a row for each key, and each shard needs one of each stream.
+    if size.keys < 4 * shards:
+        requirement = f"{4 * shards} or more on {shards} cores"
+        raise SpecificationError(must("keys", requirement, size.keys, "raise it"))
+    settings = {name: str(spark.conf.get(name)) for name in (_PROVIDER, _REMEMBERED)}
     folder = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     try:
         return _measure_all(spark, size, folder, step, with_spark=with_spark)
     finally:
-        spark.conf.set(_PROVIDER, str(provider))
+        for name, value in settings.items():
+            spark.conf.set(name, value)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -146,8 +161,8 @@ def _measure_all(
         "rocksdb": _Query("Spark, RocksDB", lambda: spark_join(spark, files, window)),
     }
     measured: dict[str, Measured] = {}
-    for turn in range(size.rounds):
-        of = f", turn {turn + 1} of {size.rounds}" if size.rounds > 1 else ""
+    for turn in range(size.turns):
+        of = f", turn {turn + 1} of {size.turns}" if size.turns > 1 else ""
         for name, query in quick.items():
             with step(f"{query.name}{of} ...") as tell:
                 found = _measure(spark, query, folder / f"{name}-{turn}", size, tell)
@@ -164,7 +179,10 @@ def _measure_all(
 def _measure(
     spark: SparkSession, query: _Query, folder: Path, size: Size, tell: Callable[[str], object]
 ) -> Measured:
+    batches = query.start_up + size.batches
     spark.conf.set(_PROVIDER, _PROVIDERS[query.provider])
+    # Twice as many: Spark's own join has some without rows, to clean up.
+    spark.conf.set(_REMEMBERED, str(2 * batches))
     running = (
         query.make()
         .writeStream.format("noop")
@@ -173,13 +191,16 @@ def _measure(
         .start()
     )
     done = 0
-    while running.isActive:
-        time.sleep(0.05)
-        last = running.lastProgress
-        if last is not None and last.batchId >= done:
-            done = last.batchId + 1
-            tell(f"micro-batch {done} of {query.start_up + size.batches}")
-    running.awaitTermination()
+    try:
+        while running.isActive:
+            time.sleep(0.05)
+            last = running.lastProgress
+            if last is not None and last.batchId >= done:
+                done = last.batchId + 1
+                tell(f"micro-batch {done} of {batches}")
+        running.awaitTermination()
+    finally:
+        running.stop()  # one that was interrupted still writes to the folder
     updates = [each for each in running.recentProgress if each.numInputRows]
     counted = updates[query.start_up :]
     emitted = sum(max(0, each.sink.numOutputRows) for each in counted)
