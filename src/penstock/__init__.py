@@ -16,6 +16,7 @@ from penstock.errors import (
 from penstock.goals import MaxImportance, MaxSubset, Sample
 from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
+from penstock.planning import Prediction, Statistics
 from penstock.predicates import Band, Compare, Equal, Within
 from penstock.spec import Stream
 
@@ -29,12 +30,14 @@ __all__ = [
     "MaxSubset",
     "Metrics",
     "PenstockError",
+    "Prediction",
     "Replay",
     "Sample",
     "SchemaError",
     "SessionError",
     "SpecificationError",
     "StateError",
+    "Statistics",
     "Stream",
     "StreamMetrics",
     "Within",

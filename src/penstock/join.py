@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from penstock.metrics import Metrics
+    from penstock.planning import Prediction, Statistics
 
 
 class Join(Specification):
@@ -158,6 +159,77 @@ class Join(Specification):
         from penstock.spark import stream  # noqa: PLC0415  # only who calls this needs Spark
 
         return stream.batch(self, frames, shards)
+
+    def measure(self, tables: Mapping[str, pa.Table], parts: int = 64) -> Statistics:
+        """Measure the streams' statistics on a sample, by running the exact join over it.
+
+        Parameters
+        ----------
+        tables
+            One table for each stream, all of one stretch of time: best of several windows.
+        parts
+            Into how many parts each window is divided for its age curve.
+
+        Returns
+        -------
+        Statistics
+            Rates, age curves and frequencies; see docs/planning.md.
+
+        Raises
+        ------
+        SchemaError
+            If the tables do not fit the join, have no stretch of time in common, or give no
+            result.
+
+        Examples
+        --------
+        See `predict`.
+        """
+        from penstock.planning import measure  # noqa: PLC0415  # above a plain join's needs
+
+        return measure(self, tables, parts)
+
+    def predict(self, statistics: Statistics) -> Prediction:
+        """Predict the recall of each strategy with the join's budget, and rows for a recall.
+
+        Parameters
+        ----------
+        statistics
+            Of the join's streams: from `measure`, or given.
+
+        Returns
+        -------
+        Prediction
+            The recall expected of each strategy; `Prediction.rows_for` is the inverse.
+
+        Raises
+        ------
+        SpecificationError
+            If the statistics are not of this join's streams.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> from penstock.testing import age_model
+        >>> sample = age_model(curve="BELL", seed=1)
+        >>> join = ps.Join(
+        ...     streams={
+        ...         "s1": ps.Stream(time="time", window=sample.window),
+        ...         "s2": ps.Stream(time="time", window=0.0),
+        ...     },
+        ...     on=ps.Equal("id"),
+        ...     budget=ps.Budget(rows=100),
+        ... )
+        >>> prediction = join.predict(join.measure({"s1": sample.s1, "s2": sample.s2}))
+        >>> prediction
+        <Prediction for 100 rows: age 33.4%, prob 24.9%, fifo 10.7%, random 24.9%, \
+until-expiry 24.9%>
+        >>> prediction.best, prediction.rows_for(0.9)
+        ('age', 273)
+        """
+        from penstock.planning import predict  # noqa: PLC0415  # above a plain join's needs
+
+        return predict(self, statistics)
 
 
 def progress(query: StreamingQuery, name: str = "penstock") -> Metrics:

@@ -1,0 +1,239 @@
+"""Statistics of a join from a sample of its streams, by running the exact join over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.budget import is_whole
+from penstock.engine.intake import read_keys
+from penstock.engine.kernels import layout
+from penstock.engine.keys import KeyCoder
+from penstock.engine.plan import Plan, bind
+from penstock.engine.replay import replay
+from penstock.engine.sizes import row_sizes
+from penstock.engine.store import ROW_OVERHEAD
+from penstock.errors import SchemaError, SpecificationError, must
+from penstock.planning.calibration import Calibrated, calibrate
+from penstock.planning.exposure import Clock, age_curve
+from penstock.planning.matching import equal_shares, range_shares
+from penstock.planning.statistics import Statistics, StreamStatistics
+
+if TYPE_CHECKING:
+    from penstock.spec import Specification
+
+__all__ = ["measure"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+# More values than these add nothing to a curve of some hundred points.
+_MOST_VALUES = 200_000
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The rows of one stream that can match: their times, and what they are matched by."""
+
+    times: Array
+    words: npt.NDArray[np.int64]
+    values: Floats
+
+
+def measure(
+    specification: Specification, tables: Mapping[str, pa.Table], parts: int = 64
+) -> Statistics:
+    """Measure the statistics of a join on a sample of its streams.
+
+    Only the stretch of time counts in which every stream has rows. A row that came so late that
+    the sample ends before its window does is counted for the ages that it reached, so that the
+    end of the sample does not distort the age curve.
+
+    Parameters
+    ----------
+    specification
+        The join; its budget is not looked at.
+    tables
+        One table for each stream.
+    parts
+        Into how many parts each window is divided for its age curve; fewer where time has fewer
+        steps than that.
+
+    Raises
+    ------
+    SchemaError
+        If the tables do not fit the join, have no stretch of time in common, or give no result.
+
+    Examples
+    --------
+    >>> from penstock import Equal, Join, Stream
+    >>> from penstock.testing import age_model
+    >>> streams = age_model(curve="BELL", seed=1)
+    >>> join = Join(
+    ...     streams={
+    ...         "s1": Stream(time="time", window=streams.window),
+    ...         "s2": Stream(time="time", window=0.0),
+    ...     },
+    ...     on=Equal("id"),
+    ... )
+    >>> found = measure(join, {"s1": streams.s1, "s2": streams.s2}, parts=20)
+    >>> found.streams["s1"].curve.best_age, found.too_short
+    (13, ())
+
+    References
+    ----------
+    `srivastava04` 2.3, parameter estimation. Departs from it in that frequencies are counted in
+    the later half of the sample for values ranked by the earlier half, see `calibrate`.
+    """
+    if not is_whole(parts, least=1):
+        hint = "leave it out for 64"
+        raise SpecificationError(must("parts", "a whole number of 1 or more", parts, hint))
+    if not isinstance(tables, Mapping):
+        hint = f"write {{{', '.join(f'{name!r}: ...' for name in specification.names)}}}"
+        kind = type(tables).__name__
+        raise SchemaError(must("tables", "a table for each stream, by its name", kind, hint))
+    for name, table in tables.items():
+        if not isinstance(table, pa.Table):
+            kind, hint = type(table).__name__, "see pyarrow.table and pyarrow.Table.from_pandas"
+            raise SchemaError(must(f'table of stream "{name}"', "a pyarrow.Table", kind, hint))
+    plan = bind(specification, {name: table.schema for name, table in tables.items()})
+    sides = _read(plan, tables)
+    clock = _clock(plan, sides)
+    found = _ages(plan, tables, clock)
+    frequencies = _frequencies(plan, sides, clock)
+    streams = {}
+    for s, side in enumerate(plan.sides):
+        times = sides[s].times
+        within = np.count_nonzero((times >= clock.start) & (times <= clock.end))
+        streams[side.name] = StreamStatistics(
+            rate=float(within / (clock.end - clock.start + clock.tick)),
+            window=float(side.window),
+            curve=age_curve(times, found.ages[s], window=side.window, clock=clock, parts=parts),
+            own=frequencies[s].own,
+            partner=frequencies[s].partner,
+            row_bytes=ROW_OVERHEAD + float(row_sizes(tables[side.name]).mean()),
+            rows=tables[side.name].num_rows,
+        )
+    return Statistics(
+        streams=streams,
+        units_per_second=plan.time.units_per_second,
+        span=float(clock.end - clock.start),
+        results=found.results,
+    )
+
+
+def _read(plan: Plan, tables: Mapping[str, pa.Table]) -> list[_Side]:
+    """Read the rows that can match; refuse a stream that has none."""
+    coder = KeyCoder(plan.keys)
+    sides = []
+    for side in plan.sides:
+        table = tables[side.name]
+        times, good = plan.time.read(table.column(side.time))
+        words, values, has_key = read_keys(plan, side, table, coder)
+        good = good & has_key
+        if not good.any():
+            hint = "take a sample in which every stream has rows"
+            if table.num_rows:
+                names = " and ".join(f'"{name}"' for name in (side.time, *side.columns))
+                hint = f"look for nulls in {names}"
+            requirement = "at least one that has a time and a key"
+            got = f"{table.num_rows} rows, of which 0 can be used"
+            raise SchemaError(must(f'rows of stream "{side.name}"', requirement, got, hint))
+        sides.append(_Side(times[good], words[good], values[good].astype(np.float64)))
+    return sides
+
+
+def _clock(plan: Plan, sides: list[_Side]) -> Clock:
+    """Find the stretch of time in which all streams have rows, and the step of their times."""
+    times = [side.times for side in sides]
+    start, end = max(each.min() for each in times), min(each.max() for each in times)
+    if start >= end:
+        spans = {
+            side.name: tuple(plan.time.to_arrow(np.array([each.min(), each.max()])).to_pylist())
+            for side, each in zip(plan.sides, times, strict=True)
+        }
+        said = ", ".join(f'"{n}" from {first} to {last}' for n, (first, last) in spans.items())
+        raise SchemaError(
+            f"sample must have a stretch of time in which every stream has rows; got {said}; "
+            f"take the rows of all streams from one stretch of time"
+        )
+    tick = 0
+    if plan.time.dtype.kind != "f":
+        steps = [np.gcd.reduce(each - each[0]) for each in times]
+        tick = int(np.gcd.reduce([*steps, *(each[0] - times[0][0] for each in times)]))
+    longest = max(side.window for side in plan.sides)
+    if len(sides) > 2 and end - start > 2 * longest:
+        # Until the windows have filled, members are missing between the oldest and the newest.
+        start = start + longest
+    return Clock(start.item(), end.item(), tick)
+
+
+@dataclass(frozen=True)
+class _Ages:
+    """How old each stream's rows were when the newest member of their results came."""
+
+    ages: list[Array]
+    results: int
+
+
+def _ages(plan: Plan, tables: Mapping[str, pa.Table], clock: Clock) -> _Ages:
+    """Run the exact join, and read from its results how old those were that waited."""
+    # Only what the join looks at: the rest of a row would be copied for nothing.
+    narrow = {
+        side.name: tables[side.name].select(list(dict.fromkeys((side.time, *side.columns))))
+        for side in plan.sides
+    }
+    result = replay(replace(plan.spec, budget=None), narrow).result
+    if not result.num_rows:
+        rows = ", ".join(f'{table.num_rows} of "{name}"' for name, table in tables.items())
+        requirement = "at least one in the sample"
+        hint = "check `on` and the windows, or take a larger sample"
+        raise SchemaError(must("results of the join", requirement, f"none of {rows}", hint))
+    times = np.stack(
+        [
+            plan.time.read(pc.struct_field(result.column(side.name), [side.time]))[0]
+            for side in plan.sides
+        ]
+    )
+    # Of equal times the last stream's row comes last, as in the engine.
+    newest = len(times) - 1 - np.argmax(times[::-1], axis=0)
+    last = times.max(axis=0)
+    counts = (last >= clock.start) & (last <= clock.end)
+    ages = [(last - own)[counts & (newest != s)] for s, own in enumerate(times)]
+    return _Ages(ages, result.num_rows)
+
+
+def _frequencies(plan: Plan, sides: list[_Side], clock: Clock) -> list[Calibrated]:
+    """For each stream, how often its values are matched: ranked by the first half of the sample."""
+    middle = clock.start + (clock.end - clock.start) / 2
+    early = [side.times < middle for side in sides]
+    if plan.rule.kind == layout.EQUAL:
+        known = np.unique(np.concatenate([side.words for side in sides]))
+        halves = [
+            equal_shares([side.words[mask] for side, mask in zip(sides, masks, strict=True)], known)
+            for masks in (early, [~mask for mask in early])
+        ]
+        past, future = ([_of_others(half, s) for s in range(len(sides))] for half in halves)
+        return [calibrate(halves[1][s], past[s], future[s]) for s in range(len(sides))]
+    found = []
+    for s, side in enumerate(sides):
+        values = side.values[~early[s]]
+        values = values[:: 1 + values.size // _MOST_VALUES]
+        scores = [
+            range_shares(plan, s, values, [o.values[m] for o, m in zip(sides, masks, strict=True)])
+            for masks in (early, [~mask for mask in early])
+        ]
+        found.append(calibrate(np.full(values.size, 1 / max(values.size, 1)), *scores))
+    return found
+
+
+def _of_others(shares: list[Floats], mine: int) -> Floats:
+    others = [each for s, each in enumerate(shares) if s != mine]
+    product: Floats = np.prod(others, axis=0)
+    return product

@@ -1,0 +1,168 @@
+"""The recall that a join can expect of a budget, and the budget that it needs for a recall."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.budget import is_whole
+from penstock.errors import SpecificationError, must
+from penstock.planning.models import MODELS, Expected, expect
+from penstock.planning.statistics import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.spec import Specification
+
+__all__ = ["Prediction", "RecallCurve", "predict"]
+
+Floats = npt.NDArray[np.float64]
+
+# A wished recall that is missed by no more than this is reached: sums of floats differ by so much.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class RecallCurve:
+    """Recall against memory.
+
+    Attributes
+    ----------
+    rows
+        Amounts of memory, from 0 to what the exact join needs.
+    recall
+        For each strategy the recall with each of them.
+    """
+
+    rows: Floats
+    recall: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What each strategy is expected to reach with a join's budget.
+
+    Attributes
+    ----------
+    statistics
+        What it was predicted from.
+    rows
+        The budget, in rows; None if there is none.
+    recall
+        Share of the exact results that each strategy is expected to give, from 0 to 1.
+    division
+        For each strategy the rows that each stream then has, by its name.
+    """
+
+    statistics: Statistics
+    rows: int | None
+    recall: Mapping[str, float] = field(init=False)
+    division: Mapping[str, Mapping[str, float]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows = math.inf if self.rows is None else self.rows
+        expected = {name: self._expect(name, rows) for name in MODELS}
+        names = tuple(self.statistics.streams)
+        object.__setattr__(self, "recall", {n: each.recall for n, each in expected.items()})
+        divided = {n: dict(zip(names, each.rows, strict=True)) for n, each in expected.items()}
+        object.__setattr__(self, "division", divided)
+
+    @property
+    def best(self) -> str:
+        """The strategy that is expected to give most; of equals the first in the table."""
+        return max(self.recall, key=self.recall.__getitem__)
+
+    def rows_for(self, recall: float, strategy: str | None = None) -> int:
+        """Give the least rows with which a recall is expected.
+
+        Parameters
+        ----------
+        recall
+            Wished share of the exact results, above 0 and at most 1.
+        strategy
+            Its name; None for the one that needs least.
+
+        Raises
+        ------
+        SpecificationError
+            If the recall is none, or the strategy is not one that can be predicted.
+        """
+        given: object = recall
+        if not (isinstance(given, int | float) and 0 < given <= 1):
+            hint = "write 0.9 for nine results in ten"
+            raise SpecificationError(must("recall", "above 0 and at most 1", recall, hint))
+        if strategy is None:
+            return min(self.rows_for(recall, name) for name in MODELS)
+        if strategy not in MODELS:
+            close = difflib.get_close_matches(str(strategy), MODELS, n=1)
+            hint = f'did you mean "{close[0]}"?' if close else "leave it out for the best one"
+            known = ", ".join(f'"{name}"' for name in MODELS)
+            raise SpecificationError(must("strategy", f"one of {known}", strategy, hint))
+        least, enough = 0, math.ceil(self.statistics.needed_rows)
+        while enough - least > 1:
+            middle = (least + enough) // 2
+            if self._expect(strategy, middle).recall >= recall - _TOLERANCE:
+                enough = middle
+            else:
+                least = middle
+        # A budget has a row for each stream at least.
+        return max(enough, len(self.statistics.streams))
+
+    def curve(self, points: int = 101) -> RecallCurve:
+        """Give recall against memory for every strategy.
+
+        Parameters
+        ----------
+        points
+            Amounts of memory, evenly from 0 to what the exact join needs; 2 or more.
+        """
+        if not is_whole(points, least=2):
+            hint = "leave it out for 101"
+            raise SpecificationError(must("points", "a whole number of 2 or more", points, hint))
+        rows = np.linspace(0.0, self.statistics.needed_rows, points)
+        return RecallCurve(
+            rows,
+            {name: np.array([self._expect(name, r).recall for r in rows]) for name in MODELS},
+        )
+
+    def _expect(self, name: str, rows: float) -> Expected:
+        return expect(name, list(self.statistics.streams.values()), rows)
+
+    def __repr__(self) -> str:
+        memory = "no limit" if self.rows is None else f"{self.rows:,} rows"
+        words = ", ".join(f"{name} {recall:.1%}" for name, recall in self.recall.items())
+        return f"<Prediction for {memory}: {words}>"
+
+
+def predict(specification: Specification, statistics: Statistics) -> Prediction:
+    """Predict the recall of a join with its budget; see `Join.predict`.
+
+    Raises
+    ------
+    SpecificationError
+        If the statistics are not of the join's streams, or its budget is in bytes and they do not
+        say how large a row is.
+    """
+    if not isinstance(statistics, Statistics):
+        hint = "measure them with Join.measure"
+        kind = type(statistics).__name__
+        raise SpecificationError(must("statistics", "penstock.Statistics", kind, hint))
+    if set(statistics.streams) != set(specification.names):
+        requirement = f"of the join's streams {', '.join(map(repr, specification.names))}"
+        hint = "measure them with the same join"
+        raise SpecificationError(must("statistics", requirement, tuple(statistics.streams), hint))
+    budget = specification.budget
+    rows = None if budget is None else budget.rows
+    if budget is not None and budget.memory_bytes is not None:
+        if not statistics.row_bytes:
+            hint = "give row_bytes, or a budget in rows"
+            requirement = "known for a budget in bytes"
+            raise SpecificationError(must("row_bytes of the statistics", requirement, 0.0, hint))
+        rows = max(int(budget.memory_bytes / statistics.row_bytes), len(specification.names))
+    return Prediction(statistics, rows)
