@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
 
 from penstock import __version__
 from penstock.errors import PenstockError, SessionError
+from penstock.explain.command import explain
 from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.recall_plot import save_recall_plot
 from penstock.report.terminal import Terminal
@@ -43,6 +44,7 @@ app = typer.Typer(
 
 bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 app.add_typer(bench, name="bench")
+app.command()(explain)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

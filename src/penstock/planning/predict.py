@@ -26,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 # A wished recall that is missed by no more than this is reached: sums of floats differ by so much.
 _TOLERANCE = 1e-9
+# Strategies whose recall differs by less are equals: no sample is that exact.
+_EQUAL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,8 @@ class Prediction:
     @property
     def best(self) -> str:
         """The strategy that is expected to give most; of equals the first in the table."""
-        return max(self.recall, key=self.recall.__getitem__)
+        most = max(self.recall.values())
+        return next(name for name, recall in self.recall.items() if recall >= most - _EQUAL)
 
     def rows_for(self, recall: float, strategy: str | None = None) -> int:
         """Give the least rows with which a recall is expected.

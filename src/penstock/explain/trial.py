@@ -1,0 +1,51 @@
+"""The strategies tried on a sample: what they give, not what a formula says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from penstock.goals import MaxSubset
+from penstock.planning.models import MODELS
+from penstock.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    import pyarrow as pa
+
+    from penstock.join import Join
+
+    Step = Callable[[str], AbstractContextManager[object]]
+
+__all__ = ["try_strategies"]
+
+
+def try_strategies(
+    join: Join, tables: Mapping[str, pa.Table], results: int, step: Step
+) -> dict[str | None, float]:
+    """Run every strategy that can be predicted over the sample, with the join's budget.
+
+    Parameters
+    ----------
+    join
+        With its budget.
+    tables
+        The sample.
+    results
+        Of the exact join.
+    step
+        Says what is going on while the body of a ``with`` runs.
+
+    Returns
+    -------
+    dict
+        The recall of each; under None that of the strategy which the join chooses for itself.
+    """
+    found: dict[str | None, float] = {}
+    for name in (*(each for each in MODELS if each in STRATEGIES), None):
+        with step(f"Trying {name or 'its own choice'} on the sample ..."):
+            metrics = replace(join, goal=MaxSubset(strategy=name)).replay(tables).metrics
+        found[name] = metrics.emitted / results
+    return found

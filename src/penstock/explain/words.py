@@ -1,0 +1,154 @@
+"""What the user writes after the options of `penstock explain`, as values of a join."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from penstock.errors import SpecificationError, must
+from penstock.predicates import Band, Compare, Equal, Predicate, Within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["by_stream", "duration", "named", "predicate", "share"]
+
+
+def named(given: Sequence[str], option: str, example: str) -> dict[str, str]:
+    """Read ``NAME=VALUE``, several times.
+
+    >>> named(["bids=bids.csv", "asks=a=b.csv"], "--stream", "bids=bids.csv")
+    {'bids': 'bids.csv', 'asks': 'a=b.csv'}
+    """
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not (name and equals and value):
+            raise SpecificationError(
+                must(option, "NAME=FILE", each, f"write {option} {example}, say")
+            )
+        if name in found:
+            hint = "give each stream one name of its own"
+            raise SpecificationError(must(option, "one for each stream", each, hint))
+        found[name] = value
+    return found
+
+
+def by_stream(given: Sequence[str], option: str, names: Sequence[str]) -> dict[str, str]:
+    """Read ``NAME=VALUE`` for each stream, or one ``VALUE`` for those that are not named.
+
+    Examples
+    --------
+    >>> by_stream(["at", "asks=opened_at"], "--time", ["asks", "bids"])
+    {'asks': 'opened_at', 'bids': 'at'}
+    """
+    found: dict[str, str] = {}
+    for_all: str | None = None
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals:
+            if for_all is not None:
+                hint = f"write {option} NAME={each} for one stream"
+                requirement = "given once without a name"
+                raise SpecificationError(must(option, requirement, each, hint))
+            for_all = each
+            continue
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f'did you mean "{close[0]}"?' if close else "name a stream that --stream names"
+            requirement = f"for one of the streams {_listed(names)}"
+            raise SpecificationError(must(option, requirement, each, hint))
+        if name in found:
+            hint = "leave one of them out"
+            raise SpecificationError(must(option, f'given once for "{name}"', each, hint))
+        found[name] = value
+    for name in names:
+        value = found.get(name, for_all) or ""
+        if not value:
+            got = list(given) if given else "nothing"
+            hint = f"write {option} {name}=..."
+            raise SpecificationError(must(option, f'given for stream "{name}"', got, hint))
+        found[name] = value
+    return {name: found[name] for name in names}
+
+
+def duration(text: str) -> str | int | float:
+    """Give a plain number as one, and leave anything else to be read as a duration.
+
+    >>> duration("10"), duration("2.5"), duration("7 days")
+    (10, 2.5, '7 days')
+    """
+    number = _number(text)
+    return text if number is None else number
+
+
+def predicate(
+    columns: Mapping[str, str],
+    *,
+    within: str | None = None,
+    band: str | None = None,
+    compare: str | None = None,
+) -> Predicate:
+    """Give the predicate that the options describe; an equality if they say nothing else.
+
+    Examples
+    --------
+    >>> predicate({"asks": "id,site", "bids": "ask,site"})
+    Equal(asks=('id', 'site'), bids=('ask', 'site'))
+    >>> predicate({"asks": "price", "bids": "price"}, band="-1:2.5")
+    Band(low=-1, high=2.5, asks='price', bids='price')
+    """
+    chosen = {"--within": within, "--band": band, "--compare": compare}
+    said = {option: text for option, text in chosen.items() if text is not None}
+    if len(said) > 1:
+        hint = "leave the others out"
+        raise SpecificationError(must("predicate", f"one of {', '.join(chosen)}", said, hint))
+    if within is not None:
+        distance = _number(within)
+        if distance is None:
+            hint = "write --within 0.5, say"
+            raise SpecificationError(must("--within", "a number", within, hint))
+        return Within(distance, **columns)
+    if band is not None:
+        low, _, high = band.partition(":")
+        bounds = (_number(low), _number(high))
+        if bounds[0] is None or bounds[1] is None:
+            hint = "write --band=-1:2.5, say"
+            raise SpecificationError(must("--band", "LOW:HIGH, two numbers", band, hint))
+        taken = {"low", "high"} & set(columns)
+        if taken:
+            requirement = "neither low nor high, the names of the bounds"
+            hint = "give the stream another name"
+            raise SpecificationError(
+                must("name of a stream in --band", requirement, taken.pop(), hint)
+            )
+        return Band(low=bounds[0], high=bounds[1], **columns)
+    if compare is not None:
+        return Compare(compare, **columns)
+    lists: dict[str, Sequence[str]] = {name: each.split(",") for name, each in columns.items()}
+    return Equal(**{name: each[0] if len(each) == 1 else each for name, each in lists.items()})
+
+
+def share(text: str, option: str, example: str) -> float:
+    """Read a share above 0 and at most 1: ``"90%"`` or ``"0.9"``.
+
+    >>> share("90%", "--recall", "90%"), share("0.5", "--recall", "90%")
+    (0.9, 0.5)
+    """
+    parts = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*(%?)\s*", text)
+    value = float(parts[1]) / (100 if parts[2] else 1) if parts else 0.0
+    if not 0 < value <= 1:
+        requirement = "a share above 0 and at most 1, or a percentage"
+        raise SpecificationError(must(option, requirement, text, f"write {option} {example}, say"))
+    return value
+
+
+def _number(text: str) -> int | float | None:
+    if not re.fullmatch(r"\s*-?[0-9]{1,18}(\.[0-9]{1,30})?\s*", text):
+        return None
+    return float(text) if "." in text else int(text)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
