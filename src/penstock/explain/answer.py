@@ -89,7 +89,7 @@ class Answer:
             f"rows for {_percent(self.wished)} recall",
             "of the exact join's rows (%)",
         ]
-        rows = [
+        return headings, [
             [
                 name,
                 f"{100 * recall:.1f}",
@@ -98,11 +98,12 @@ class Answer:
             ]
             for name, recall in self.prediction.recall.items()
         ]
-        if self.tried:
-            headings.append("tried: recall in the sample (%)")
-            for row in rows:
-                row.append(f"{100 * self.tried[row[0]]:.1f}" if row[0] in self.tried else "")
-        return headings, rows
+
+    def trials(self) -> tuple[list[str], list[list[str]]]:
+        """Give the table of what was tried: headings and cells."""
+        return ["strategy", f"tried: recall in the sample with {self.rows:,} rows (%)"], [
+            [name or "own choice", f"{100 * recall:.1f}"] for name, recall in self.tried.items()
+        ]
 
     def sample(self) -> str:
         """Say what the sample is."""
@@ -127,18 +128,7 @@ class Answer:
             said += f" That is {times:.1f} times the results of random."
         divided = self.prediction.division[best]
         rows = ", ".join(f"{name} {share:,.0f}" for name, share in divided.items())
-        return f"{said} Rows of each stream: {rows}.{self._trial()}"
-
-    def _trial(self) -> str:
-        """Say what came of running the strategies over the sample."""
-        named = {name: recall for name, recall in self.tried.items() if name is not None}
-        if not named:
-            return ""
-        most = max(named, key=named.__getitem__)
-        said = f" Tried on the sample, {most} gave most: {named[most]:.1%}."
-        if None in self.tried:
-            said += f" Left to choose for itself, the join gave {self.tried[None]:.1%}."
-        return said
+        return f"{said} Rows of each stream: {rows}."
 
     def _why(self) -> str:
         recall = self.prediction.recall

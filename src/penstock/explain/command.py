@@ -170,6 +170,9 @@ def _show(terminal: Terminal, answer: Answer) -> None:
     terminal.say()
     terminal.table(*answer.strategies())
     terminal.say()
+    if answer.tried:
+        terminal.table(*answer.trials())
+        terminal.say()
     terminal.say(answer.choice())
     for warning in answer.warnings():
         terminal.say(f"Beware: {warning}")

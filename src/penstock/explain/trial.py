@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.goals import MaxSubset
-from penstock.planning.models import MODELS
 from penstock.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ __all__ = ["try_strategies"]
 def try_strategies(
     join: Join, tables: Mapping[str, pa.Table], results: int, step: Step
 ) -> dict[str | None, float]:
-    """Run every strategy that can be predicted over the sample, with the join's budget.
+    """Run every strategy over the sample, with the join's budget.
 
     Parameters
     ----------
@@ -44,7 +43,8 @@ def try_strategies(
         The recall of each; under None that of the strategy which the join chooses for itself.
     """
     found: dict[str | None, float] = {}
-    for name in (*(each for each in MODELS if each in STRATEGIES), None):
+    served = [name for name, kind in STRATEGIES.items() if MaxSubset in kind.serves]
+    for name in (*served, None):
         with step(f"Trying {name or 'its own choice'} on the sample ..."):
             metrics = replace(join, goal=MaxSubset(strategy=name)).replay(tables).metrics
         found[name] = metrics.emitted / results

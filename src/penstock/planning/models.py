@@ -74,7 +74,7 @@ MODELS: Mapping[str, Model] = {
     "prob": Model(_prob, divides=True),  # srivastava04, section 3.3
     "fifo": Model(_fifo, divides=False),  # a shorter window
     "random": Model(_by_lot, divides=False),  # a share of the rows, for life
-    "until-expiry": Model(_by_lot, divides=False),  # whoever finds room, for life
+    "until-expiry": Model(_by_lot, divides=True),  # whoever finds room, for life
 }
 
 
