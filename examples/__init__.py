@@ -1,0 +1,1 @@
+"""Joins of real data, small enough to read: ``python -m examples.flights``."""

@@ -1,0 +1,1 @@
+"""When do aircraft come back? A year of departures, joined with the next ones of the same plane."""
