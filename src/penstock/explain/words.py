@@ -16,7 +16,7 @@ __all__ = ["by_stream", "duration", "named", "predicate", "share"]
 
 
 def named(given: Sequence[str], option: str, example: str) -> dict[str, str]:
-    """Read ``NAME=VALUE``, several times.
+    """Read ``NAME=FILE``, two times or more.
 
     >>> named(["bids=bids.csv", "asks=a=b.csv"], "--stream", "bids=bids.csv")
     {'bids': 'bids.csv', 'asks': 'a=b.csv'}
@@ -32,6 +32,9 @@ def named(given: Sequence[str], option: str, example: str) -> dict[str, str]:
             hint = "give each stream one name of its own"
             raise SpecificationError(must(option, "one for each stream", each, hint))
         found[name] = value
+    if len(found) < 2:
+        hint = f"write {option} {example} for each stream"
+        raise SpecificationError(must(option, "given for two streams or more", given, hint))
     return found
 
 
