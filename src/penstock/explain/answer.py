@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.explain.choice import ALIKE, OWN_CHOICE, Choice, choose
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Answer"]
 
 _CLOCK = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-
-# Two strategies whose recall differs by less than this are as good as each other here: no sample
-# tells them apart.
-_ALIKE = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +35,14 @@ class Answer:
     wished
         The recall that rows are asked for.
     tried
-        For strategies that were run over the sample, the recall that they gave there; under None
-        that of the join's own choice. Empty if none was run.
+        For strategies that were run over the sample, and for the join's own choice, the recall
+        that they gave there. Empty if none was run.
     """
 
     join: Join
     prediction: Prediction
     wished: float
-    tried: Mapping[str | None, float] = field(default_factory=dict)
+    tried: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -102,7 +100,7 @@ class Answer:
     def trials(self) -> tuple[list[str], list[list[str]]]:
         """Give the table of what was tried: headings and cells."""
         return ["strategy", f"tried: recall in the sample with {self.rows:,} rows (%)"], [
-            [name or "own choice", f"{100 * recall:.1f}"] for name, recall in self.tried.items()
+            [name, f"{100 * recall:.1f}"] for name, recall in self.tried.items()
         ]
 
     def sample(self) -> str:
@@ -113,45 +111,26 @@ class Answer:
             f"results. The exact join holds {self.needed:,.0f} rows of it on average."
         )
 
+    @property
+    def chosen(self) -> Choice:
+        """The strategy to choose, and why."""
+        return choose(self.prediction, self.tried, self._long)
+
     def choice(self) -> str:
         """Say which strategy to choose, and why."""
-        recall = self.prediction.recall
-        best = self.prediction.best
         if self.rows >= self.needed:
             return (
                 f"With {self.rows:,} rows the join is exact on average, whatever the strategy; "
                 f"bursts may take more."
             )
-        said = f"Choice: {best}. {self._why()}"
-        times = recall[best] / recall["random"] if recall["random"] else 1.0
-        if times > 1 + 10 * _ALIKE:
-            said += f" That is {times:.1f} times the results of random."
-        divided = self.prediction.division[best]
-        rows = ", ".join(f"{name} {share:,.0f}" for name, share in divided.items())
-        return f"{said} Rows of each stream: {rows}."
-
-    def _why(self) -> str:
-        recall = self.prediction.recall
-        if recall["prob"] > recall["age"] + _ALIKE:
-            return (
-                "What a row's value matched in the first half of the sample foretells what it "
-                "matches in the second, better than its age does."
-            )
-        if recall["age"] <= recall["random"] + _ALIKE:
-            return (
-                "With this memory neither the age of a row nor what its value matched before it "
-                "came tells which to keep: the formulas see no more in it than in random."
-            )
-        if recall["age"] <= recall["fifo"] + _ALIKE:
-            return "Rows match soon after they came, so it keeps the most recent ones, like fifo."
-        streams = self.prediction.statistics.streams
-        name = max(streams, key=lambda each: streams[each].waiting)
-        part = streams[name].curve.best_age / streams[name].curve.parts
-        if part == 1.0:
-            age = "to the end of their window"
-        else:
-            age = f"up to the age of {self._long(part * streams[name].window)}"
-        return f"Rows of {name} give most for their room if they are kept {age}, and it does so."
+        name, why = self.chosen
+        if name == OWN_CHOICE:
+            return f"Choice: the join's own; leave the strategy out. {why}"
+        divided = self.prediction.division.get(name)
+        if divided is None:
+            return f"Choice: {name}. {why}"
+        rows = ", ".join(f"{each} {share:,.0f}" for each, share in divided.items())
+        return f"Choice: {name}. {why} Rows of each stream: {rows}."
 
     def warnings(self) -> list[str]:
         """Say what is wrong with the sample."""
@@ -171,7 +150,7 @@ class Answer:
         groups: list[list[str]] = []
         for name in order:
             for group in groups:
-                if np.abs(curve.recall[group[0]] - curve.recall[name]).max() < _ALIKE:
+                if np.abs(curve.recall[group[0]] - curve.recall[name]).max() < ALIKE:
                     group.append(name)
                     break
             else:
@@ -208,9 +187,9 @@ class Answer:
             "division": {name: dict(each) for name, each in self.prediction.division.items()},
             "wished_recall": self.wished,
             "rows_for_wished_recall": self.rows_for(),
-            "choice": self.prediction.best,
+            "choice": self.chosen.name,
             "why": self.choice(),
-            "tried": {name or "own choice": recall for name, recall in self.tried.items()},
+            "tried": dict(self.tried),
             "warnings": self.warnings(),
             "curve": {
                 "rows": curve.rows.tolist(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.explain.choice import OWN_CHOICE
 from penstock.goals import MaxSubset
 from penstock.strategies import STRATEGIES
 
@@ -23,7 +24,7 @@ __all__ = ["try_strategies"]
 
 def try_strategies(
     join: Join, tables: Mapping[str, pa.Table], results: int, step: Step
-) -> dict[str | None, float]:
+) -> dict[str, float]:
     """Run every strategy over the sample, with the join's budget.
 
     Parameters
@@ -40,12 +41,12 @@ def try_strategies(
     Returns
     -------
     dict
-        The recall of each; under None that of the strategy which the join chooses for itself.
+        The recall of each, and last that of the strategy which the join chooses for itself.
     """
-    found: dict[str | None, float] = {}
+    found: dict[str, float] = {}
     served = [name for name, kind in STRATEGIES.items() if MaxSubset in kind.serves]
     for name in (*served, None):
-        with step(f"Trying {name or 'its own choice'} on the sample ..."):
+        with step(f"Trying {name or OWN_CHOICE} on the sample ..."):
             metrics = replace(join, goal=MaxSubset(strategy=name)).replay(tables).metrics
-        found[name] = metrics.emitted / results
+        found[name or OWN_CHOICE] = metrics.emitted / results
     return found
