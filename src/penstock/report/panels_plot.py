@@ -1,0 +1,233 @@
+"""A picture of lines in one or more panels, with one key for all of them beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Line", "Panel", "Pen", "save_panels_plot"]
+
+Floats = npt.NDArray[np.float64]
+
+# The inks of the picture of recall over time.
+_INK = "#222222"
+_QUIET = "#666666"
+_INCHES_WIDE = 12.0
+_INCHES_PER_ROW = 4.3
+_INCHES_OF_ONE = 5.7  # a single row of panels has the whole height to itself
+_DOTS = 100
+# Kept free, in inches: for the title above, the axis below and at the left, the key at the right.
+_TOP, _BOTTOM, _LEFT, _KEY = 1.3, 0.7, 0.95, 2.9
+_BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.28, 0.62
+
+
+@dataclass(frozen=True)
+class Pen:
+    """How a line is drawn, and what the key calls it.
+
+    Attributes
+    ----------
+    label
+        Its words in the key.
+    colour
+        As Matplotlib knows it.
+    style
+        Of the line, as Matplotlib knows it; ``"none"`` for dots alone.
+    dot
+        The mark at each point, as Matplotlib knows it; ``""`` for none.
+    width
+        Of the line, in points.
+    """
+
+    label: str
+    colour: str
+    style: str | tuple[int, tuple[int, ...]] = "solid"
+    dot: str = ""
+    width: float = 2.2
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line of a panel: where its points are, and how it is drawn."""
+
+    pen: Pen
+    x: Floats
+    y: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One panel.
+
+    Attributes
+    ----------
+    title
+        What it shows, above it; may be empty.
+    lines
+        The first is drawn at the bottom.
+    mark
+        A place on the x-axis to point out, and what to write there.
+    mark_height
+        How high to write it: 0 is at the bottom of the panel, 1 at its top.
+    """
+
+    title: str
+    lines: Sequence[Line]
+    mark: tuple[float, str] | None = None
+    mark_height: float = 0.965
+
+
+def save_panels_plot(
+    path: Path,
+    *,
+    panels: Sequence[Panel],
+    title: str,
+    subtitle: str,
+    x_title: str,
+    y_title: str,
+    columns: int = 3,
+    x_percent: bool = False,
+    y_percent: bool = True,
+    x_limits: tuple[float, float] | None = None,
+) -> None:
+    """Draw panels that share their axes, and save them.
+
+    Parameters
+    ----------
+    path
+        A file whose suffix says the kind of picture: ``.png``, ``.svg`` or ``.pdf``.
+    panels
+        Row by row.
+    title, subtitle
+        What is asked, and of what.
+    x_title, y_title
+        Of the axes, in words.
+    columns
+        Panels beside each other.
+    x_percent, y_percent
+        Whether the axis goes from 0 to 1 and is shown as percent.
+    x_limits
+        Of the x-axis; None for those of the lines.
+    """
+    # Matplotlib takes half a second to load: only for those who draw. Without pyplot there is no
+    # display to look for and no global state.
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    inner = _INCHES_OF_ONE - _TOP if rows == 1 else _INCHES_PER_ROW - _BETWEEN_ROWS
+    tall = _TOP + _BOTTOM + rows * inner + (rows - 1) * _BETWEEN_ROWS
+    figure = Figure(figsize=(_INCHES_WIDE, tall), dpi=_DOTS, facecolor="white")
+    wide = (_INCHES_WIDE - _LEFT - _KEY - (columns - 1) * _BETWEEN_COLUMNS) / columns
+    left = _LEFT / _INCHES_WIDE
+    figure.text(left, 1 - 0.48 / tall, title, fontsize=18, fontweight="bold", color=_INK)
+    figure.text(left, 1 - 0.79 / tall, subtitle, fontsize=12, color=_QUIET)
+
+    for number, panel in enumerate(panels):
+        row, column = divmod(number, columns)
+        x = _LEFT + column * (wide + _BETWEEN_COLUMNS)
+        y = _BOTTOM + (rows - 1 - row) * (inner + _BETWEEN_ROWS)
+        axes = figure.add_axes(
+            (x / _INCHES_WIDE, y / tall, wide / _INCHES_WIDE, inner / tall), facecolor="none"
+        )
+        for line in panel.lines:
+            _draw(axes, line)
+        _frame(axes, x_percent=x_percent, y_percent=y_percent)
+        if x_limits is not None:
+            axes.set_xlim(*x_limits)
+        axes.set_title(panel.title, loc="left", fontsize=12.5, fontweight="bold", color=_INK)
+        if column:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel(y_title, fontsize=12, color=_INK, labelpad=8)
+        if number + columns >= len(panels):
+            axes.set_xlabel(x_title, fontsize=12, color=_INK, labelpad=6)
+        if panel.mark is not None:
+            _point_out(axes, *panel.mark, panel.mark_height)
+    _key(figure, panels, tall)
+    figure.savefig(path)
+
+
+def _draw(axes: Axes, line: Line) -> None:
+    there = np.isfinite(line.y)
+    pen = line.pen
+    axes.plot(
+        line.x[there],
+        line.y[there],
+        label=pen.label,
+        color=pen.colour,
+        linestyle=pen.style,
+        linewidth=pen.width,
+        marker=pen.dot,
+        markersize=6,
+        markerfacecolor="none",
+        markeredgewidth=1.4,
+        clip_on=False,
+    )
+
+
+def _frame(axes: Axes, *, x_percent: bool, y_percent: bool) -> None:
+    """Set up the axes: a light grid, no box."""
+    marks = np.linspace(0, 1, 6)
+    if x_percent:
+        axes.set_xlim(0, 1)
+        axes.set_xticks(marks, [f"{mark:.0%}" for mark in marks])
+    if y_percent:
+        axes.set_ylim(0, 1.02)
+        axes.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
+    else:
+        axes.set_ylim(bottom=0)
+    axes.tick_params(colors=_INK, labelsize=11, length=0, pad=6)
+    axes.grid(color="#DDDDDD", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color("#999999")
+
+
+def _point_out(axes: Axes, place: float, words: str, height: float) -> None:
+    """Draw a thin line at a place, with words beside it."""
+    axes.axvline(place, color="#999999", linewidth=1.0, linestyle=(0, (1, 2)))
+    axes.annotate(
+        words,
+        xy=(place, height),
+        xycoords=("data", "axes fraction"),
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=11,
+        color=_QUIET,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+    )
+
+
+def _key(figure: Figure, panels: Sequence[Panel], tall: float) -> None:
+    """Name the lines, each once, to the right of all panels."""
+    handles: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(str(label), handle)
+    # Top of the key is what is drawn on top.
+    order = list(dict.fromkeys(line.pen.label for panel in panels for line in panel.lines))[::-1]
+    figure.legend(
+        [handles[label] for label in order],
+        order,
+        loc="upper left",
+        bbox_to_anchor=(1 - (_KEY - 0.2) / _INCHES_WIDE, 1 - (_TOP - 0.1) / tall),
+        frameon=False,
+        fontsize=11.5,
+        labelcolor="linecolor",
+        handlelength=2.4,
+        labelspacing=0.9,
+    )
