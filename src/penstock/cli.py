@@ -23,6 +23,7 @@ from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.recall_plot import save_recall_plot
 from penstock.report.terminal import Terminal
 from penstock.strategies import STRATEGIES
+from penstock.studies.command import study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,7 @@ app = typer.Typer(
 
 bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 app.add_typer(bench, name="bench")
+app.add_typer(study, name="study")
 app.command()(explain)
 
 

@@ -1,0 +1,46 @@
+"""Studies: figures of the papers run anew, and some of our own.
+
+Each is a grid of points that are measured independently, in this process or spread over Spark.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import SpecificationError, must
+from penstock.studies import drift, srivastava04_fig5, srivastava04_fig6, srivastava04_fig7
+from penstock.studies.study import Study, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["STUDIES", "Study", "Table", "study_of"]
+
+STUDIES: Mapping[str, Study[Any, Any]] = {
+    "srivastava04-fig5": srivastava04_fig5.STUDY,  # the age curve of a trace of two sites
+    "srivastava04-fig6": srivastava04_fig6.STUDY,  # recall against memory on it
+    "srivastava04-fig7": srivastava04_fig7.STUDY,  # recall against memory for three age curves
+    "drift": drift.STUDY,  # recall over time when the streams change
+}
+
+
+def study_of(name: str) -> Study[Any, Any]:
+    """Give the study of that id.
+
+    Raises
+    ------
+    SpecificationError
+        If there is none.
+
+    Examples
+    --------
+    >>> study_of("drift").title
+    'recall over time when the age curve, or the hot keys, change half-way'
+    """
+    if name in STUDIES:
+        return STUDIES[name]
+    close = difflib.get_close_matches(name, STUDIES, n=1)
+    hint = f'did you mean "{close[0]}"?' if close else "see them by: penstock study list"
+    known = ", ".join(f'"{each}"' for each in STUDIES)
+    raise SpecificationError(must("study", f"one of {known}", name, hint))

@@ -1,0 +1,70 @@
+"""The paper's synthetic streams under the age model, as what a study joins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.predicates import Equal
+from penstock.spec import Stream
+from penstock.studies.workload import Workload
+from penstock.testing import age_model
+
+__all__ = ["AgeScenario"]
+
+# With the paper's arrivals, gaps of 1/2r to 2/r, a stream brings so much of its rate.
+_REAL = 0.8
+
+
+@dataclass(frozen=True)
+class AgeScenario:
+    """Streams under the age model; see `penstock.testing.age_model`.
+
+    Parameters
+    ----------
+    curve
+        ``"INC"``, ``"DEC"`` or ``"BELL"``.
+    rate_1, rate_2
+        r1 and r2; with the paper's arrivals the streams really bring 0.8 of it.
+    window
+        W1.
+    windows
+        How long the streams are, in windows; recall is measured from the third on.
+    seed
+        Of the streams.
+    """
+
+    curve: str
+    rate_1: float = 1.0
+    rate_2: float = 5.0
+    window: float = 500.0
+    windows: float = 22.0
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """What panels and tables call it."""
+        return f"{self.curve}, {_REAL * self.rate_1 * self.window:,.0f} rows"
+
+    def make(self) -> Workload:
+        """Make the two streams and the truth about them."""
+        made = age_model(
+            curve=self.curve,
+            rate_1=self.rate_1,
+            rate_2=self.rate_2,
+            window=self.window,
+            duration=self.windows * self.window,
+            results_per_row=self.rate_2 / self.rate_1,
+            seed=self.seed,
+        )
+        return Workload(
+            streams={
+                "s1": Stream(time="time", window=self.window),
+                "s2": Stream(time="time", window=0),
+            },
+            on=Equal("id"),
+            tables={"s1": made.s1, "s2": made.s2},
+            curve=made.curve,
+            rate=_REAL * self.rate_1,
+            window=self.window,
+            measured_from=2 * self.window,
+        )

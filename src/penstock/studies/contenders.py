@@ -1,0 +1,80 @@
+"""Who takes part in the studies: one table, so that each is called and drawn alike everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.budget import Budget
+from penstock.goals import MaxSubset
+from penstock.report.panels_plot import Pen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.join import Join
+    from penstock.studies.workload import Workload
+
+__all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "join_of"]
+
+# Okabe and Ito's colours, which all kinds of colour vision tell apart. Styles differ, too, for
+# print without colour and for lines that lie on each other.
+_VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
+_ORANGE, _SKY, _GREY, _BLACK = "#E69F00", "#56B4E9", "#777777", "#222222"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to spend the memory, or a yardstick for the others.
+
+    Attributes
+    ----------
+    heading
+        Its column in tables.
+    pen
+        Its line in pictures.
+    strategy
+        The name that the join is given; None for Penstock's own choice.
+    told
+        Whether it is given the true age curve.
+    learns
+        Whether it spends a part of its memory on tuples that are monitored. Those who learn
+        nothing are left all of it, as in the paper; then their recall cannot be estimated.
+    """
+
+    heading: str
+    pen: Pen
+    strategy: str | None = None
+    told: bool = False
+    learns: bool = False
+
+
+THEORY = "theory"
+OPTIMUM = "optimum"
+
+# In the order in which they are drawn, one over the other.
+CONTENDERS: Mapping[str, Contender] = {
+    OPTIMUM: Contender("optimum", Pen("offline optimum", _GREY, (0, (4, 3)), width=1.6)),
+    "until-expiry": Contender(
+        "until-expiry", Pen("UNTIL-EXPIRY", _PURPLE, (0, (6, 2))), "until-expiry"
+    ),
+    "recent": Contender("recent", Pen("RECENT", _VERMILION), "recent"),
+    "prob": Contender("prob", Pen("PROB, learnt", _ORANGE, (0, (2, 1))), "prob", learns=True),
+    "age-told": Contender(
+        "age, told", Pen("AGE, told the curve", _SKY, width=4.0), "age", told=True
+    ),
+    "age-first": Contender(
+        "age, told\nfirst", Pen("AGE, told the first curve", _SKY, width=4.0), "age", told=True
+    ),
+    "age": Contender("age", Pen("AGE, learnt", _BLUE), "age", learns=True),
+    "choice": Contender("choice", Pen("Penstock's choice", _GREEN, (0, (3, 2))), learns=True),
+    THEORY: Contender("eq. 3", Pen("AGE by eq. 3", _BLACK, "none", dot="o")),
+}
+
+
+def join_of(contender: str, made: Workload, rows: int, seed: int) -> Join:
+    """Give the join with which a contender spends so many rows on a workload."""
+    who = CONTENDERS[contender]
+    curve = {"s1": made.told.tolist()} if who.told else None
+    goal = MaxSubset(strategy=who.strategy, curve=curve)
+    return made.join(goal, Budget(rows=rows, monitor=None if who.learns else 0), seed)

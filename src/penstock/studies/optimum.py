@@ -1,0 +1,65 @@
+"""The recall of one who knows the future: the ceiling for all who do not."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.studies.workload import workload
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from penstock.studies.workload import Scenario
+    from penstock.yardsticks import Matches
+
+__all__ = ["optimal_recall"]
+
+
+def optimal_recall(scenario: Scenario, rows: int) -> float:
+    """Give the greatest recall, after the warm-up, that so many rows allow.
+
+    What comes before the warm-up is worth nothing to it, so that it can prepare as it likes.
+    """
+    # scipy is slow to load, and most points do without.
+    from penstock.yardsticks import offline_optimum  # noqa: PLC0415
+
+    matches, counts = _matches(scenario)
+    return offline_optimum(matches, rows, counts).recall
+
+
+@lru_cache(maxsize=2)
+def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
+    """Find all results of the exact join, and which of them count; for any predicate."""
+    from penstock.yardsticks import Matches  # noqa: PLC0415 -- as above
+
+    made = workload(scenario)
+    tables = {
+        name: table.append_column("row", pa.array(np.arange(len(table))))
+        for name, table in made.tables.items()
+    }
+    result = made.join().replay(tables).result
+    first, second = (
+        result[name].combine_chunks().field("row").to_numpy().astype(np.int64) for name in tables
+    )
+    times = [table["time"].to_numpy() for table in tables.values()]
+    # In a moment come all tuples of one stream that have one time; the first stream goes first.
+    stream = np.repeat(np.arange(len(times)), [each.size for each in times])
+    together = np.concatenate(times)
+    order = np.lexsort((stream, together))
+    new = (np.diff(together[order]) > 0) | (np.diff(stream[order]) != 0)
+    arrived = np.empty(together.size, np.int64)
+    arrived[order] = np.concatenate([[0], np.cumsum(new)])
+    second += times[0].size
+    earlier = arrived[first] <= arrived[second]
+    matches = Matches(
+        arrived=arrived,
+        waiting=np.where(earlier, first, second),
+        probing=np.where(earlier, second, first),
+        first_rows=times[0].size,
+    )
+    counts = result["time"].to_numpy() >= made.measured_from
+    return matches, counts.astype(np.float64)

@@ -1,0 +1,136 @@
+"""How the points of a study are measured: one after the other here, or spread over Spark."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from penstock.studies.study import Study
+
+    Step: TypeAlias = Callable[[str], AbstractContextManager[Callable[[str], object]]]
+
+__all__ = ["measure_here", "measure_on_spark"]
+
+Point = TypeVar("Point")
+Row = TypeVar("Row")
+
+# How often, in seconds, a reader is told how far Spark is.
+_TELL_EVERY = 0.5
+
+
+@contextmanager
+def _silently(words: str) -> Iterator[Callable[[str], object]]:
+    del words
+    yield len
+
+
+def measure_here(
+    study: Study[Point, Row], *, quick: bool = False, step: Step = _silently
+) -> list[Row]:
+    """Measure the points of a study in this process.
+
+    Parameters
+    ----------
+    study
+        The study.
+    quick
+        Whether its quick grid will do.
+    step
+        Called with words on each step that is about to run; gives what to run it in, which in turn
+        gives what to call with words on how far it is.
+
+    Returns
+    -------
+    list
+        What was found at each point, in the grid's order.
+    """
+    grid = study.quick_grid if quick else study.grid
+    found = []
+    with step(f"Measuring {len(grid)} points ...") as tell:
+        for number, point in enumerate(grid):
+            tell(_how_far(number, len(grid)))
+            found.append(study.run(point))
+    return found
+
+
+def measure_on_spark(
+    study: Study[Point, Row],
+    start: Callable[[], SparkSession],
+    *,
+    quick: bool = False,
+    step: Step = _silently,
+) -> list[Row]:
+    """Measure the points of a study on Spark, each as a task of its own.
+
+    Before that one point of each kind is measured here: kernels are then compiled, and Spark's
+    workers, several at once, find them on disk.
+
+    Parameters
+    ----------
+    study
+        The study.
+    start
+        Gives the session.
+    quick, step
+        As in `measure_here`.
+
+    Returns
+    -------
+    list
+        What was found at each point, in the grid's order.
+    """
+    grid = study.quick_grid if quick else study.grid
+    with step("Compiling the kernels (first run only) ..."):
+        for point in study.quick_grid:
+            study.run(point)
+    with step("Starting Spark ..."):
+        context = start().sparkContext
+    done = context.accumulator(0)
+    run = study.run
+
+    def measure(numbered: tuple[int, Point]) -> tuple[int, Row]:
+        number, point = numbered
+        found = run(point)
+        done.add(1)
+        return number, found
+
+    words = f"Measuring {len(grid)} points on Spark ..."
+    with step(words) as tell, _telling(lambda: tell(_how_far(done.value, len(grid)))):
+        # One point to a task: whichever worker is free takes the next.
+        tasks = context.parallelize(list(enumerate(grid)), len(grid))
+        found = dict(tasks.map(measure).collect())
+    return [found[number] for number in range(len(grid))]
+
+
+@contextmanager
+def _telling(tell: Callable[[], object]) -> Iterator[None]:
+    """Tell again and again how far it is, for as long as the body runs."""
+    over = threading.Event()
+
+    def go() -> None:
+        while not over.wait(_TELL_EVERY):
+            tell()
+
+    thread = threading.Thread(target=go, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _how_far(done: int, points: int) -> str:
+    """Say how many points are done.
+
+    >>> _how_far(3, 120)
+    '3 of 120 done'
+    """
+    return f"{done} of {points} done"

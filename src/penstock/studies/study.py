@@ -1,0 +1,95 @@
+"""What a study is: a grid of points, what is measured at each, and how that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+__all__ = ["Study", "Table", "as_json"]
+
+Point = TypeVar("Point")
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a study found, for a terminal and for a page.
+
+    Attributes
+    ----------
+    headings
+        One for each column.
+    rows
+        Their cells.
+    notes
+        Sentences that are to be known to read it, or that sum it up.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Generic[Point, Row]):
+    """One figure or table, run anew.
+
+    The points know nothing of each other, so that they can be measured anywhere and in any order:
+    in this process, or spread over Spark. Whatever is random follows from a seed in the point.
+
+    Attributes
+    ----------
+    id
+        As the command line and the pages have it.
+    title
+        What it shows, in a few words.
+    reference
+        Whose figure it is: paper and number, or that it is our own.
+    grid
+        The points; frozen dataclasses, which can be pickled.
+    quick_grid
+        A few of them, or smaller ones, that take seconds. One of each kind, so that whoever has
+        run them has compiled all that the others need.
+    run
+        Measures one point. A function of a module, so that it can be pickled.
+    table
+        Puts the rows of all points, in the grid's order, into a table.
+    draw
+        Draws the same rows, and saves the picture in a file.
+    """
+
+    id: str
+    title: str
+    reference: str
+    grid: Sequence[Point]
+    quick_grid: Sequence[Point]
+    run: Callable[[Point], Row]
+    table: Callable[[Sequence[Row]], Table]
+    draw: Callable[[Sequence[Row], Path], None]
+
+
+def as_json(value: object) -> Any:  # noqa: ANN401 -- whatever JSON knows
+    """Give dataclasses and arrays as JSON knows them; null for what is not a finite number.
+
+    Examples
+    --------
+    >>> as_json({"recall": np.array([0.5, np.nan]), "rows": (1, 2)})
+    {'recall': [0.5, None], 'rows': [1, 2]}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return as_json(asdict(value))
+    if isinstance(value, dict):
+        return {str(name): as_json(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return as_json(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [as_json(each) for each in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,114 @@
+"""What a study joins: two streams, and the truth about the window of the first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.join import Join
+from penstock.statistics.age_curve import AgeCurve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from penstock.budget import Budget
+    from penstock.goals import Goal
+    from penstock.predicates import Predicate
+    from penstock.spec import Stream
+
+__all__ = ["Scenario", "Workload", "exact_times", "result_times", "workload"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_TOLD = 120
+
+
+class Scenario(Protocol):
+    """Parameters from which a workload is made; a frozen dataclass, seed included."""
+
+    @property
+    def name(self) -> str:
+        """What panels and tables call it."""
+
+    def make(self) -> Workload:
+        """Make the streams; the same parameters always make the same."""
+
+    def __hash__(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Workload:
+    """Two streams of which only the first one's window needs memory.
+
+    Attributes
+    ----------
+    streams, on
+        Of the join.
+    tables
+        The whole of each stream, in order of time.
+    curve
+        p1 of the first stream: results of a tuple in each part of its window, the newest first.
+    rate
+        Tuples of the first stream per unit of time, as they really come.
+    window
+        Of the first stream, in units of time.
+    measured_from
+        The time from which on recall is measured; before it windows fill and curves are learnt.
+    """
+
+    streams: Mapping[str, Stream]
+    on: Predicate
+    tables: Mapping[str, pa.Table]
+    curve: Floats
+    rate: float
+    window: float
+    measured_from: float
+
+    @property
+    def full_rows(self) -> float:
+        """Rows in a full window: what 100 % of memory means."""
+        return self.rate * self.window
+
+    @property
+    def told(self) -> Floats:
+        """The curve in parts that are few enough to be ranked anew whenever one has passed."""
+        parts = math.gcd(self.curve.size, _MOST_TOLD)
+        told: Floats = self.curve.reshape(parts, -1).sum(axis=1)
+        return told
+
+    def join(self, goal: Goal | None = None, budget: Budget | None = None, seed: int = 0) -> Join:
+        """Give the join; without a budget the exact one."""
+        more = {} if goal is None else {"goal": goal}
+        return Join(streams=self.streams, on=self.on, budget=budget, seed=seed, **more)
+
+    def theory(self, rows: float) -> float:
+        """Give the recall of AGE with so many rows, by eq. 3 of `srivastava04`."""
+        curve = AgeCurve(self.curve)
+        made = curve.output(rows, rate=self.rate, window=self.window)
+        return float(made) / (self.rate * curve.total)
+
+
+@lru_cache(maxsize=2)
+def workload(scenario: Scenario) -> Workload:
+    """Make a workload, or give the one made before: points of a grid share theirs."""
+    return scenario.make()
+
+
+@lru_cache(maxsize=2)
+def exact_times(scenario: Scenario) -> Floats:
+    """Give the times of all results of the exact join, in order."""
+    made = workload(scenario)
+    return result_times(made, made.join())
+
+
+def result_times(made: Workload, join: Join) -> Floats:
+    """Run a join over a workload and give the times of its results, in order."""
+    times = join.replay(made.tables).result["time"].to_numpy()
+    return np.sort(times.astype(np.float64))

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from penstock.studies import STUDIES
+from penstock.studies.drift import DriftRow
+from penstock.studies.drifting import DriftingCurve, DriftingKeys
+from penstock.studies.run import measure_here
+from penstock.studies.workload import exact_times, workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[DriftRow]:
+    return measure_here(STUDIES["drift"], quick=True)
+
+
+def row_of(recall: list[float]) -> DriftRow:
+    """A row of half windows, with the change in the middle."""
+    edges = np.arange(len(recall) + 1) / 2
+    return DriftRow("streams", "age", 0.1, edges[-1] / 2, edges, np.array(recall))
+
+
+def test_the_curve_changes_in_the_middle_and_the_first_stream_does_not() -> None:
+    scenario = DriftingCurve(rate_1=2.0, rate_2=10.0, windows=8)
+    made = workload(scenario)
+    result = made.join().replay(made.tables).result
+    times = result["time"].to_numpy()
+    ages = (times - result["s1"].combine_chunks().field("time").to_numpy()) / made.window
+    # DEC has its mean in the first third of the window, INC in the last one.
+    assert ages[(times > 500) & (times < 2000)].mean() < 0.33
+    assert ages[times >= 2000].mean() > 0.67
+    assert (np.diff(made.tables["s2"]["time"].to_numpy()) > 0).all()
+
+
+def test_other_keys_are_hot_in_both_streams_after_the_middle() -> None:
+    made = workload(DriftingKeys(keys=100, windows=8))
+    for table in made.tables.values():
+        keys, times = (table[name].to_numpy() for name in ("key", "time"))
+        before, after = (
+            np.bincount(keys[chosen], minlength=100) for chosen in (times < 2000, times >= 2000)
+        )
+        assert before.argmax() == 0
+        assert after.argmax() == 50
+
+
+def test_the_number_of_results_is_what_the_flat_curve_says() -> None:
+    scenario = DriftingKeys(windows=8)
+    made = workload(scenario)
+    times = exact_times(scenario)
+    settled = np.count_nonzero((times > 500) & (times < 2000)) / 1500
+    assert settled == pytest.approx(made.rate * made.curve.sum(), rel=0.1)
+
+
+def test_recall_over_time_of_all_who_take_part(rows: list[DriftRow]) -> None:
+    assert [row.contender for row in rows] == [
+        *("recent", "prob", "age-first", "age", "choice"),
+        *("recent", "prob", "age", "choice"),
+    ]
+    for row in rows:
+        assert row.recall.shape == (40,)
+        assert row.change == 4.0
+        there = row.recall[np.isfinite(row.recall)]
+        assert ((there >= 0) & (there <= 1)).all()
+
+
+def test_who_is_told_the_first_curve_only_does_not_come_back(rows: list[DriftRow]) -> None:
+    told, learnt = (
+        next(row for row in rows if row.contender == name) for name in ("age-first", "age")
+    )
+    assert told.between(6, 8).mean() < 0.5 * told.between(2, 4).mean()
+    assert told.between(6, 8).mean() < learnt.between(6, 8).mean()
+
+
+def test_back_is_after_the_last_bin_that_is_too_low() -> None:
+    assert row_of([0.8] * 10 + [0.2, 0.4, 0.6, 0.5] + [0.6] * 6).back_after() == 2.0
+    assert row_of([0.8] * 10 + [0.6] * 10).back_after() == 0.0
+    assert np.isnan(row_of([0.8] * 10 + [0.6] * 9 + [0.1]).back_after())
+
+
+def test_a_bin_without_results_is_not_back() -> None:
+    assert row_of([0.8] * 10 + [np.nan] + [0.6] * 9).back_after() == 0.5
+
+
+def test_the_table_and_the_picture(rows: list[DriftRow], tmp_path: Path) -> None:
+    table = STUDIES["drift"].table(rows)
+    assert len(table.rows) == len(rows)
+    assert all(len(row) == len(table.headings) for row in table.rows)
+    assert "Memory is 10%" in table.notes[0]
+    STUDIES["drift"].draw(rows, tmp_path / "drift.svg")
+    text = (tmp_path / "drift.svg").read_text()
+    for words in ("here they change", "AGE, told the first curve", "recall (% of the exact"):
+        assert words in text
