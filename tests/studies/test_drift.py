@@ -20,10 +20,10 @@ def rows() -> list[DriftRow]:
     return measure_here(STUDIES["drift"], quick=True)
 
 
-def row_of(recall: list[float]) -> DriftRow:
-    """A row of half windows, with the change in the middle."""
-    edges = np.arange(len(recall) + 1) / 2
-    return DriftRow("streams", "age", 0.1, edges[-1] / 2, edges, np.array(recall))
+def row_of(*recalls: int) -> DriftRow:
+    """A row of so many windows, with the change in the middle: results of 100 in each fifth."""
+    found = np.repeat(recalls, 5)
+    return DriftRow("streams", "age", 0.1, len(recalls) / 2, found, np.full(found.size, 100))
 
 
 def test_the_curve_changes_in_the_middle_and_the_first_stream_does_not() -> None:
@@ -59,32 +59,48 @@ def test_the_number_of_results_is_what_the_flat_curve_says() -> None:
 
 def test_recall_over_time_of_all_who_take_part(rows: list[DriftRow]) -> None:
     assert [row.contender for row in rows] == [
-        *("recent", "prob", "age-first", "age", "choice"),
-        *("recent", "prob", "age", "choice"),
+        *("recent", "prob", "age-first", "age", "choice", "choice-quick"),
+        *("recent", "prob", "age", "choice", "choice-quick"),
     ]
     for row in rows:
-        assert row.recall.shape == (40,)
+        assert row.found.shape == row.exact.shape == (40,)
         assert row.change == 4.0
-        there = row.recall[np.isfinite(row.recall)]
-        assert ((there >= 0) & (there <= 1)).all()
+        assert row.end == 8.0
+        assert ((row.found >= 0) & (row.found <= row.exact)).all()
 
 
 def test_who_is_told_the_first_curve_only_does_not_come_back(rows: list[DriftRow]) -> None:
+    told = next(row for row in rows if row.contender == "age-first")
+    assert told.settled < 0.5 * told.recall(2, 4)
+
+
+def test_who_learns_comes_back(rows: list[DriftRow]) -> None:
     told, learnt = (
-        next(row for row in rows if row.contender == name) for name in ("age-first", "age")
+        next(row for row in rows if row.contender == name) for name in ("age-first", "choice-quick")
     )
-    assert told.between(6, 8).mean() < 0.5 * told.between(2, 4).mean()
-    assert told.between(6, 8).mean() < learnt.between(6, 8).mean()
+    assert learnt.settled > 2 * told.settled
 
 
-def test_back_is_after_the_last_bin_that_is_too_low() -> None:
-    assert row_of([0.8] * 10 + [0.2, 0.4, 0.6, 0.5] + [0.6] * 6).back_after() == 2.0
-    assert row_of([0.8] * 10 + [0.6] * 10).back_after() == 0.0
-    assert np.isnan(row_of([0.8] * 10 + [0.6] * 9 + [0.1]).back_after())
+def test_recall_is_that_of_windows_which_begin_at_each_fifth() -> None:
+    row = row_of(80, 80, 40, 60)
+    assert row.ends[[0, 1, -1]].tolist() == [1.0, 1.2, 4.0]
+    assert row.in_windows()[[0, 5, 6, 10, -1]] == pytest.approx([0.8, 0.8, 0.72, 0.4, 0.6])
+    assert row.after()[[0, -1]] == pytest.approx([0.4, 0.6])
+    assert row.recall(1, 3) == pytest.approx(0.6)
 
 
-def test_a_bin_without_results_is_not_back() -> None:
-    assert row_of([0.8] * 10 + [np.nan] + [0.6] * 9).back_after() == 0.5
+def test_back_is_where_the_first_window_begins_that_is_good_enough() -> None:
+    row = row_of(80, 80, 80, 80, 80, 20, 80, 80, 80, 80)
+    assert row.back_after(0.75) == pytest.approx(1.0)
+    assert row.back_after(0.3) == pytest.approx(0.2)
+    assert row.back_after(0.2) == 0.0
+    assert np.isnan(row.back_after(0.9))
+
+
+def test_where_there_is_nothing_to_find_there_is_no_recall() -> None:
+    row = row_of(0, 0)
+    empty = DriftRow("streams", "age", 0.1, 1.0, row.found, np.zeros_like(row.found))
+    assert np.isnan(empty.in_windows()).all()
 
 
 def test_the_table_and_the_picture(rows: list[DriftRow], tmp_path: Path) -> None:

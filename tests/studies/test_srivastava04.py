@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import matplotlib.image
 import numpy as np
 import pytest
 
+from penstock.errors import SessionError
 from penstock.studies import STUDIES
 from penstock.studies.age_scenario import AgeScenario
 from penstock.studies.optimum import optimal_recall
@@ -134,6 +136,11 @@ class TestFigure7:
         counts = late[matches.probing - matches.first_rows]
         best = offline_optimum(matches, 40, counts.astype(np.float64))
         assert optimal_recall(scenario, 40) == pytest.approx(best.recall)
+
+    def test_without_scipy_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "penstock.yardsticks", None)
+        with pytest.raises(SessionError, match=r'pip install "penstock\[cli,spark,studies\]"'):
+            optimal_recall(AgeScenario("INC", windows=3), 40)
 
 
 @pytest.mark.parametrize("name", ["srivastava04-fig6", "srivastava04-fig7"])

@@ -29,7 +29,7 @@ _INCHES_OF_ONE = 5.7  # a single row of panels has the whole height to itself
 _DOTS = 100
 # Kept free, in inches: for the title above, the axis below and at the left, the key at the right.
 _TOP, _BOTTOM, _LEFT, _KEY = 1.3, 0.7, 0.95, 2.9
-_BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.28, 0.62
+_BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.42, 0.62
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Pen:
 
     label: str
     colour: str
-    style: str | tuple[int, tuple[int, ...]] = "solid"
+    style: str | tuple[int, tuple[float, ...]] = "solid"
     dot: str = ""
     width: float = 2.2
 
@@ -99,6 +99,7 @@ def save_panels_plot(
     columns: int = 3,
     x_percent: bool = False,
     y_percent: bool = True,
+    y_top: float = 1.0,
     x_limits: tuple[float, float] | None = None,
 ) -> None:
     """Draw panels that share their axes, and save them.
@@ -117,6 +118,8 @@ def save_panels_plot(
         Panels beside each other.
     x_percent, y_percent
         Whether the axis goes from 0 to 1 and is shown as percent.
+    y_top
+        Where it ends, if it is.
     x_limits
         Of the x-axis; None for those of the lines.
     """
@@ -143,7 +146,13 @@ def save_panels_plot(
         )
         for line in panel.lines:
             _draw(axes, line)
-        _frame(axes, x_percent=x_percent, y_percent=y_percent)
+        _frame(axes, x_percent=x_percent, x_marks=10 // columns)
+        if y_percent:
+            marks = np.arange(0.0, y_top + 1e-9, 0.1 if y_top < 0.8 else 0.2)
+            axes.set_ylim(0, 1.02 * y_top)
+            axes.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
+        else:
+            axes.set_ylim(bottom=0)
         if x_limits is not None:
             axes.set_xlim(*x_limits)
         axes.set_title(panel.title, loc="left", fontsize=12.5, fontweight="bold", color=_INK)
@@ -177,17 +186,16 @@ def _draw(axes: Axes, line: Line) -> None:
     )
 
 
-def _frame(axes: Axes, *, x_percent: bool, y_percent: bool) -> None:
+def _frame(axes: Axes, *, x_percent: bool, x_marks: int) -> None:
     """Set up the axes: a light grid, no box."""
-    marks = np.linspace(0, 1, 6)
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # as above
+
     if x_percent:
+        marks = np.linspace(0, 1, 6)
         axes.set_xlim(0, 1)
         axes.set_xticks(marks, [f"{mark:.0%}" for mark in marks])
-    if y_percent:
-        axes.set_ylim(0, 1.02)
-        axes.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
     else:
-        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(x_marks, integer=True, steps=[1, 2, 5, 10]))
     axes.tick_params(colors=_INK, labelsize=11, length=0, pad=6)
     axes.grid(color="#DDDDDD", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -12,6 +12,7 @@ from penstock.errors import SessionError
 from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.terminal import Terminal
 from penstock.studies import STUDIES, study_of
+from penstock.studies.page import check_page, write_table
 from penstock.studies.run import measure_here, measure_on_spark
 from penstock.studies.study import as_json
 
@@ -57,6 +58,10 @@ def run(
             help="Also write the figures here; - for standard output, and then nothing else there.",
         ),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="PAGE", help="Also renew the table on this Markdown page."),
+    ] = None,
 ) -> None:
     """Run a study on this machine's cores, print what it found and draw it.
 
@@ -68,6 +73,8 @@ def run(
     picture = picture_place(output or Path(file_name), "--output", file_name)
     if json_file is not None and json_file != STDOUT:
         json_file = file_place(json_file, "--json")
+    if page is not None:
+        check_page(page)
     if local:
         found = measure_here(asked, quick=quick, step=terminal.step)
     else:
@@ -75,6 +82,8 @@ def run(
     with terminal.step("Drawing the picture ..."):
         asked.draw(found, picture)
     table = asked.table(found)
+    if page is not None:
+        write_table(page, table)
     if json_file is not None:
         figures = {
             "study": asked.id,

@@ -40,6 +40,8 @@ class Contender:
     learns
         Whether it spends a part of its memory on tuples that are monitored. Those who learn
         nothing are left all of it, as in the paper; then their recall cannot be estimated.
+    half_life
+        What was learnt so many windows ago counts half.
     """
 
     heading: str
@@ -47,6 +49,7 @@ class Contender:
     strategy: str | None = None
     told: bool = False
     learns: bool = False
+    half_life: float = MaxSubset.half_life
 
 
 THEORY = "theory"
@@ -68,6 +71,12 @@ CONTENDERS: Mapping[str, Contender] = {
     ),
     "age": Contender("age", Pen("AGE, learnt", _BLUE), "age", learns=True),
     "choice": Contender("choice", Pen("Penstock's choice", _GREEN, (0, (3, 2))), learns=True),
+    "choice-quick": Contender(
+        "choice, quick",
+        Pen("choice, half-life 1/2", _GREEN, (0, (1, 1.5)), width=1.8),
+        learns=True,
+        half_life=0.5,
+    ),
     THEORY: Contender("eq. 3", Pen("AGE by eq. 3", _BLACK, "none", dot="o")),
 }
 
@@ -76,5 +85,5 @@ def join_of(contender: str, made: Workload, rows: int, seed: int) -> Join:
     """Give the join with which a contender spends so many rows on a workload."""
     who = CONTENDERS[contender]
     curve = {"s1": made.told.tolist()} if who.told else None
-    goal = MaxSubset(strategy=who.strategy, curve=curve)
+    goal = MaxSubset(strategy=who.strategy, curve=curve, half_life=who.half_life)
     return made.join(goal, Budget(rows=rows, monitor=None if who.learns else 0), seed)

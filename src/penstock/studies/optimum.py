@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from penstock.errors import SessionError
 from penstock.studies.workload import workload
 
 if TYPE_CHECKING:
@@ -23,9 +24,21 @@ def optimal_recall(scenario: Scenario, rows: int) -> float:
     """Give the greatest recall, after the warm-up, that so many rows allow.
 
     What comes before the warm-up is worth nothing to it, so that it can prepare as it likes.
+
+    Raises
+    ------
+    SessionError
+        If scipy is not there.
     """
-    # scipy is slow to load, and most points do without.
-    from penstock.yardsticks import offline_optimum  # noqa: PLC0415
+    try:
+        # Slow to load, and most points do without.
+        from penstock.yardsticks import offline_optimum  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        message = (
+            f"the offline optimum of a study needs {error.name}; "
+            f'pip install "penstock[cli,spark,studies]"'
+        )
+        raise SessionError(message) from error
 
     matches, counts = _matches(scenario)
     return offline_optimum(matches, rows, counts).recall

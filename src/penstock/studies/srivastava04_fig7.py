@@ -60,14 +60,15 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
         "100 % is what a full window really holds: 0.8 r1 W1 rows, as the paper's arrivals bring "
         "0.8 of the rate."
     )
+    scales = dict.fromkeys(row.scenario.partition(", ")[2] for row in rows)
     notes = [
-        first,
-        *(
-            f"{name} is within {apart(rows, name, 0.1, 0.8):.1%} of eq. 3, at 10 to 80 % memory."
-            for name in ("age", "age-told", "choice")
-        ),
+        f"In windows of {scale}, at 10 to 80 % memory, {name} is within "
+        f"{apart(own, name, 0.1, 0.8):.1%} of eq. 3."
+        for scale in scales
+        for own in [[row for row in rows if row.scenario.endswith(f", {scale}")]]
+        for name in ("age-told", "age", "choice")
     ]
-    return tabulate(rows, notes)
+    return tabulate(rows, [first, *notes])
 
 
 def _draw(rows: Sequence[MemoryRow], path: Path) -> None:
