@@ -20,7 +20,8 @@ __all__ = ["STUDY"]
 
 _CONTENDERS = ("until-expiry", "recent", "age-told", "age", "choice", THEORY)
 _MEMORIES = tuple(percent / 100 for percent in range(5, 101, 5))
-# The clairvoyant is a linear programme over all results: seconds for ten minutes, hours for forty.
+# The clairvoyant is a linear programme over all results: a point takes seconds for ten minutes of
+# the trace, and six minutes for forty.
 # From 60 % on he has everything.
 _MINUTES_OF_OPTIMUM = 10.0
 
