@@ -74,7 +74,7 @@ def test_strategies_are_all_listed_with_goals() -> None:
     lines = run("strategies").splitlines()
     assert lines[0].split() == ["strategy", "goals", "what", "it", "does"]
     assert [line.split()[0] for line in lines[1:]] == list(STRATEGIES)
-    assert "fifo      MaxSubset  Keep the most recent tuples of each stream" in lines[1]
+    assert "fifo          MaxSubset  Keep the most recent tuples of each stream" in lines[1]
 
 
 @pytest.mark.usefixtures("without_spark")

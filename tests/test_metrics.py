@@ -115,7 +115,7 @@ def test_a_budget_is_known_before_anything_has_come() -> None:
     empty = pa.table({"t": pa.array([], pa.int64()), "id": pa.array([], pa.int64())})
     join = ps.Join(streams={"a": EACH, "b": EACH}, on=ps.Equal("id"), budget=ps.Budget(rows=7))
     done = join.replay({"a": empty, "b": empty}).metrics
-    assert (done.budget_rows, done.held_most, done.strategy) == (7, 0, "random")
+    assert (done.budget_rows, done.held_most, done.strategy) == (7, 0, "best")
     assert done.streams["a"] == ps.StreamMetrics()
 
 

@@ -18,8 +18,11 @@ _BYTES: dict[str, int] = {"b": 1} | {
     for suffix, base in (("b", 1000), ("ib", 1024))
 }
 
+# Of the rows: the strategy must have most of them.
+_MOST_MONITORED = 0.5
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Budget:
     """What the join may spend: at most one of `rows` and `memory`, and `cpu`.
 
@@ -31,6 +34,10 @@ class Budget:
         The same as bytes: a number, or ``"64MB"`` (10**6 bytes each), ``"1.5GiB"`` (2**30).
     cpu
         Share of the time of the processor, above 0 and at most 1, or ``"50%"``.
+    monitor
+        Share of the rows that are kept for life by lot, whatever the strategy says, so that
+        what is lost can be estimated and the streams' ways learnt; 0 for none. None, the default,
+        is 5 %, and for more than 400 rows their square root.
 
     Examples
     --------
@@ -43,6 +50,12 @@ class Budget:
     rows: int | None = None
     memory: str | int | None = None
     cpu: float | str | None = None
+    monitor: float | None = None
+
+    def __repr__(self) -> str:
+        """Give what was said; of `monitor` only if something was."""
+        monitor = "" if self.monitor is None else f", monitor={self.monitor!r}"
+        return f"Budget(rows={self.rows!r}, memory={self.memory!r}, cpu={self.cpu!r}{monitor})"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", plain(self.rows))
@@ -65,6 +78,21 @@ class Budget:
             hint = 'write 0.5 or "50%" for half of the time'
             requirement = "a fraction above 0 and at most 1"
             raise SpecificationError(must("cpu of Budget", requirement, self.cpu, hint))
+
+        if self.monitor is not None and not 0 <= _share_of(self.monitor) <= _MOST_MONITORED:
+            hint = "0.05 for 5 %, 0 for none, None for what is usual"
+            requirement = f"a fraction from 0 to {_MOST_MONITORED}"
+            raise SpecificationError(must("monitor of Budget", requirement, self.monitor, hint))
+
+    def monitored(self, rows: int) -> int:
+        """Give how many of so many rows are monitored.
+
+        >>> [Budget(rows=1).monitored(rows) for rows in (10, 100, 10_000, 1_000_000)]
+        [0, 5, 100, 1000]
+        """
+        if self.monitor is not None:
+            return int(self.monitor * rows)
+        return int(min(0.05 * rows, math.sqrt(rows)))
 
     @property
     def memory_bytes(self) -> int | None:
@@ -93,6 +121,12 @@ def _bytes_of(memory: object) -> int | None:
     if parts is None or parts[2].lower() not in _BYTES:
         return None
     return math.floor(Fraction(parts[1]) * _BYTES[parts[2].lower()])
+
+
+def _share_of(monitor: object) -> float:
+    """Give a share as it is; -1, which is refused, if it is not a number."""
+    good = isinstance(monitor, int | float) and not isinstance(monitor, bool)
+    return float(monitor) if good else -1.0  # type: ignore[arg-type]
 
 
 def _fraction_of(cpu: object) -> float:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
+from penstock.budget import is_whole, plain
 from penstock.errors import SpecificationError, must
 
 __all__ = ["Goal", "MaxImportance", "MaxSubset", "Sample"]
+
+# Parts of a window: more would cost more to rank than a tuple costs to join.
+_MOST_PARTS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +39,63 @@ class Goal:
             raise SpecificationError(must(owner, "the name of a strategy", name, hint))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MaxSubset(Goal):
     """As many of the results as possible.
 
+    Parameters
+    ----------
+    strategy
+        Name of the strategy; None for the one that predicts best, among `age`, `prob` and
+        `expected`.
+    curve
+        Age curves that are known, by stream: the results of one tuple in each equal part of its
+        window, the newest first. Streams that are left out have theirs learnt.
+    frequencies
+        Frequencies of values that are known, by stream: the share of each value. Streams that
+        are left out have theirs learnt. A value of several columns is a tuple.
+    parts
+        Into which a window is divided to learn its age curve, where none is given.
+    half_life
+        What was learnt so long ago counts half, in windows.
+
     Examples
     --------
-    >>> MaxSubset(strategy="fifo")
-    MaxSubset(strategy='fifo')
+    >>> MaxSubset(strategy="fifo").strategy
+    'fifo'
+    >>> MaxSubset(strategy="age", curve={"orders": [5, 3, 1]}).parts
+    3
     """
+
+    curve: Mapping[str, Sequence[float]] | None = None
+    frequencies: Mapping[str, Mapping[Any, float]] | None = None
+    parts: int = 32
+    half_life: float = 4.0
+
+    def __repr__(self) -> str:
+        """Give what was said: the strategy, and what is not as usual."""
+        unusual = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        names = ["strategy", *(name for name in unusual if name != "strategy")]
+        return f"MaxSubset({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    def __post_init__(self) -> None:
+        """Check what was said, and keep it unchanged."""
+        super().__post_init__()
+        object.__setattr__(self, "parts", plain(self.parts))
+        if not is_whole(self.parts, least=1) or self.parts > _MOST_PARTS:
+            hint = "32 is a good number"
+            requirement = f"a whole number from 1 to {_MOST_PARTS}"
+            raise SpecificationError(must("parts of MaxSubset", requirement, self.parts, hint))
+        if not _is_number(self.half_life) or not 0 < self.half_life < math.inf:
+            hint = "4 means that what was seen 4 windows ago counts half"
+            raise SpecificationError(
+                must("half_life of MaxSubset", "a number of windows above 0", self.half_life, hint)
+            )
+        if self.curve is not None:
+            object.__setattr__(self, "curve", _checked_curves(self.curve))
+            object.__setattr__(self, "parts", max(map(len, self.curve.values())))
+        if self.frequencies is not None:
+            object.__setattr__(self, "frequencies", _checked_frequencies(self.frequencies))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,3 +127,49 @@ class Sample(Goal):
     >>> Sample(strategy="uniform")
     Sample(strategy='uniform')
     """
+
+
+class _Known(dict[Any, Any]):
+    """A mapping that is part of a specification: hashed by its content, and not to be changed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _checked_curves(curves: object) -> Mapping[str, tuple[float, ...]]:
+    hint = 'write curve={"stream": [results in the first part of its window, in the second, ...]}'
+    if not isinstance(curves, Mapping) or not curves:
+        raise SpecificationError(must("curve", "a curve for each stream by name", curves, hint))
+    checked = _Known()
+    for name, curve in curves.items():
+        numbers = tuple(curve) if isinstance(curve, Sequence) or hasattr(curve, "tolist") else ()
+        numbers = tuple(plain(number) for number in numbers)
+        good = all(_is_number(number) and 0 <= number < math.inf for number in numbers)
+        if not numbers or not good or len(numbers) > _MOST_PARTS:
+            requirement = f"1 to {_MOST_PARTS} numbers of 0 or more"
+            raise SpecificationError(must(f'curve of stream "{name}"', requirement, curve, hint))
+        checked[name] = tuple(float(number) for number in numbers)
+    return checked
+
+
+def _checked_frequencies(frequencies: object) -> Mapping[str, Mapping[Any, float]]:
+    hint = 'write frequencies={"stream": {value: share, ...}}'
+    if not isinstance(frequencies, Mapping) or not frequencies:
+        requirement = "shares of values for each stream by name"
+        raise SpecificationError(must("frequencies", requirement, frequencies, hint))
+    checked = _Known()
+    for name, shares in frequencies.items():
+        owner = f'frequencies of stream "{name}"'
+        if not isinstance(shares, Mapping) or not shares:
+            raise SpecificationError(must(owner, "a share for each value", shares, hint))
+        for value, share in shares.items():
+            if not _is_number(share) or not 0 <= share <= 1:
+                raise SpecificationError(
+                    must(f"{owner}, of {value!r},", "from 0 to 1", share, "divide by their sum")
+                )
+        checked[name] = _Known({value: float(share) for value, share in shares.items()})
+    return checked

@@ -1,12 +1,16 @@
-"""What a join has done: counted, not estimated."""
+"""What a join has done, counted; and what it has lost, estimated."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.statistics.recall import Estimate, recall_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +94,16 @@ class Metrics:
     inserted, compared
         Cost: tuples taken into memory, and rows looked at while probing (results produced, the
         third cost, are `emitted`).
+    estimated, variance
+        What the watched tuples say: how many results there were to find, and the variance of that
+        estimate.
+    batch_emitted, batch_estimated, batch_variance
+        The same of the last micro-batch, and the results that it gave.
+    follows
+        Where models of the streams are compared: how many shards follow each.
+    behind
+        And by how much each has predicted worse than the best, as logarithm of the likelihood,
+        added up over the shards.
     """
 
     streams: Mapping[str, StreamMetrics]
@@ -100,7 +114,62 @@ class Metrics:
     bytes_most: int
     inserted: int
     compared: int
-    state_bytes: int = field(default=0, compare=False)  # how it ran, not what it did
+    estimated: float = 0.0
+    variance: float = 0.0
+    # How it ran, not what it did: from here on until `follows`, and the last.
+    batch_emitted: int = field(default=0, compare=False)
+    batch_estimated: float = field(default=0.0, compare=False)
+    batch_variance: float = field(default=0.0, compare=False)
+    follows: Mapping[str, int] = field(default_factory=dict)
+    behind: Mapping[str, float] = field(default_factory=dict)
+    state_bytes: int = field(default=0, compare=False)
+
+    @property
+    def lost(self) -> int:
+        """Tuples that were dropped or evicted for lack of room."""
+        return sum(stream.dropped + stream.evicted for stream in self.streams.values())
+
+    @property
+    def recall(self) -> Estimate | None:
+        """The share of the true result that was given so far, with a 95 % interval.
+
+        Exactly 1 if no tuple was lost; None if nothing can be said, as no watched tuple has seen
+        a result.
+        """
+        return self._recall(self.emitted, self.estimated, self.variance)
+
+    @property
+    def batch_recall(self) -> Estimate | None:
+        """The same for the results of the last micro-batch."""
+        return self._recall(self.batch_emitted, self.batch_estimated, self.batch_variance)
+
+    @property
+    def true_size(self) -> Estimate | None:
+        """How many results the exact join would have given so far, with a 95 % interval."""
+        if not self.lost:
+            return Estimate(self.emitted, self.emitted, self.emitted)
+        return size_of(self.emitted, self.estimated, self.variance)
+
+    def _recall(self, emitted: int, estimated: float, variance: float) -> Estimate | None:
+        if not self.lost:
+            return Estimate(1.0, 1.0, 1.0)
+        return recall_of(emitted, estimated, variance)
+
+    @property
+    def choice(self) -> str | None:
+        """Which model of the streams is followed, and why; None if there is no choice."""
+        if not self.follows:
+            return None
+        most = max(self.follows, key=lambda name: self.follows[name])
+        shards = sum(self.follows.values())
+        of = f" in {self.follows[most]} of {shards} shards" if shards > 1 else ""
+        others = [
+            f"{name} by {behind - self.behind[most]:.0f}"
+            for name, behind in self.behind.items()
+            if name != most
+        ]
+        why = f": has predicted matches better than {' and '.join(others)}" if others else ""
+        return f"{most}{of}{why} (logarithm of likelihood)" if others else most
 
     @property
     def arrived(self) -> int:
@@ -124,8 +193,19 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         bytes_most=sum(part.bytes_most for part in parts),
         inserted=sum(part.inserted for part in parts),
         compared=sum(part.compared for part in parts),
+        estimated=sum(part.estimated for part in parts),
+        variance=sum(part.variance for part in parts),
+        batch_emitted=sum(part.batch_emitted for part in parts),
+        batch_estimated=sum(part.batch_estimated for part in parts),
+        batch_variance=sum(part.batch_variance for part in parts),
+        follows=_total_by_name([part.follows for part in parts]),
+        behind=_total_by_name([part.behind for part in parts]),
         state_bytes=sum(part.state_bytes for part in parts),
     )
+
+
+def _total_by_name(parts: list[Mapping[str, N]]) -> dict[str, N]:
+    return {name: sum(part[name] for part in parts) for name in parts[0]}
 
 
 def _total_stream(parts: list[StreamMetrics]) -> StreamMetrics:

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.layout import COUNT, EVICT_LOWEST, HEAD, NOTHING, REF_BITS, REF_MASK
+from penstock.engine.kernels.layout import (
+    CELL,
+    COUNT,
+    EARLIER,
+    EVICT_BY_SCORE,
+    EVICT_LOWEST,
+    HEAD,
+    LATER,
+    NOTHING,
+    REF_BITS,
+    REF_MASK,
+    WATCHED,
+)
 
 if TYPE_CHECKING:
     from penstock.engine.kernels.layout import Memory
@@ -25,9 +37,14 @@ def assert_sound(operator: Operator) -> None:
     free = _free(memory)
     assert sorted(everything + free) == list(range(int(memory.rule["fresh_row"][0])))
     assert _chained(memory) == everything
-    if memory.rule["evict"][0] == EVICT_LOWEST:
-        for s, rows in enumerate(queued):
-            _check_heap(memory, s, rows)
+    _check_watched(memory, everything)
+    for s, rows in enumerate(queued):
+        free_to_go = [row for row in rows if memory.rows[row]["heap"] > WATCHED]
+        assert len(rows) - len(free_to_go) == memory.streams["watched"][s]
+        if memory.rule["evict"][0] == EVICT_LOWEST:
+            _check_heap(memory, s, free_to_go)
+        if memory.rule["evict"][0] == EVICT_BY_SCORE:
+            _check_cells(memory, s, free_to_go)
     for s, rows in enumerate(queued):
         _check_payload(operator, s, rows)
 
@@ -77,6 +94,37 @@ def _check_heap(memory: Memory, s: int, rows: list[int]) -> None:
     for at in range(1, len(heap)):
         assert order[(at - 1) // 2] < order[at]
         assert memory.rows[heap[at]]["heap"] == at
+
+
+def _check_watched(memory: Memory, rows: list[int]) -> None:
+    watched = memory.watched[: int(memory.rule["watched"][0])]
+    assert watched.size <= memory.rule["quota"][0]
+    assert set(watched["row"].tolist()) <= set(rows)
+    assert len(set(watched["row"].tolist())) == watched.size
+    for at, entry in enumerate(watched):
+        assert memory.rows[entry["row"]]["heap"] == WATCHED - at
+        assert entry["draw"] < entry["chance"] <= 1
+
+
+def _check_cells(memory: Memory, s: int, rows: list[int]) -> None:
+    found = []
+    grid = memory.grids[s]
+    for cell in range(int(grid["cells"])):
+        members = []
+        row = int(memory.cells[s, cell, 1])
+        before = NOTHING
+        while row != NOTHING:
+            assert memory.links[row, CELL] == cell
+            assert memory.links[row, EARLIER] == before
+            members.append(row)
+            before, row = row, int(memory.links[row, LATER])
+        assert memory.cells[s, cell, 0] == before
+        order = [(memory.rows[row]["time"], memory.rows[row]["birth"]) for row in members]
+        assert order == sorted(order)
+        if members:
+            assert grid["cursor"] <= memory.ranks[s, cell]
+        found += members
+    assert sorted(found) == sorted(rows)
 
 
 def _check_payload(operator: Operator, s: int, rows: list[int]) -> None:

@@ -94,6 +94,7 @@ def _struct_rows(result: pa.Table, plan: Plan) -> Counter[tuple[str, ...]]:
 def assert_same_counts(metrics: Metrics, slow: NaiveOperator) -> None:
     assert metrics.emitted == slow.emitted
     assert metrics.held_most == slow.held_most
+    assert np.isclose(metrics.estimated, slow.estimate)
     for s, (name, stream) in enumerate(metrics.streams.items()):
         counted = {counter: getattr(stream, counter) for counter in COUNTERS}
         assert counted == {counter: slow.counts[s][counter] for counter in COUNTERS}, name

@@ -13,13 +13,20 @@ from tests.engine.soundness import assert_sound
 
 
 def run(
-    *, batches: int, rows: int, window: int, budget: int | None = None, keys: int = 10**9
+    *,
+    batches: int,
+    rows: int,
+    window: int,
+    budget: int | None = None,
+    strategy: str | None = None,
+    keys: int = 10**9,
 ) -> Operator:
     """Run a join of two streams that are in step; give its operator."""
     stream = ps.Stream(time="t", window=window)
     join = ps.Join(
         streams={"a": stream, "b": stream},
         on=ps.Equal("k"),
+        goal=ps.MaxSubset(strategy=strategy),
         budget=None if budget is None else ps.Budget(rows=budget),
     )
     schema = pa.schema([("t", pa.int64()), ("k", pa.int64())])
@@ -56,10 +63,14 @@ def test_memory_grows_with_what_is_held_and_not_faster() -> None:
     assert_sound(operator)
 
 
-def test_a_budget_bounds_the_memory() -> None:
-    operator = run(batches=50, rows=100, window=10**6, budget=64)
-    assert operator.store.memory.rows.size == 1024
-    assert operator.store.memory.heaps.shape == (2, 1024)
+@pytest.mark.parametrize("strategy", ["fifo", "random", None])
+def test_a_budget_bounds_the_memory(strategy: str | None) -> None:
+    operator = run(batches=50, rows=100, window=10**6, budget=64, strategy=strategy)
+    memory = operator.store.memory
+    assert memory.rows.size == 1024
+    assert memory.heaps.shape == (2, 1024 if strategy == "random" else 0)
+    assert memory.links.shape == (1024 if strategy is None else 0, 3)
+    assert memory.watched.size == 3
     assert operator.metrics().held_most == 64
     assert_sound(operator)
 

@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.engine.identity import content_hashes, draws
+from penstock.engine.intake import read_keys
+from penstock.engine.keys import KeyCoder
+from penstock.engine.learning import grid_shape
+from penstock.engine.monitor import Monitor
+from penstock.engine.operator import _interval
 from penstock.engine.sizes import row_sizes
-from penstock.engine.store import ROW_OVERHEAD
+from penstock.engine.store import ROW_OVERHEAD, Store
 from tests.oracles.naive_predicates import holds, key_of
 
 if TYPE_CHECKING:
@@ -45,6 +50,8 @@ class Row:
     size: int
     draw: float = 0.0
     birth: int = 0
+    lot: float = 0.0  # who draws below the threshold is watched
+    chance: float | None = None  # of being watched until now; None if it is not
 
 
 @dataclass
@@ -60,6 +67,10 @@ class NaiveOperator:
     clocks: list[Any] = field(default_factory=list)
     counts: list[Counter[str]] = field(default_factory=list)
     sizes: list[list[int]] = field(default_factory=list)  # of the rows so far that have a key
+    threshold: float = 1.0
+    quota: int = 0
+    reviewed: int = -1
+    estimate: float = 0.0  # of all results, by the watched rows
 
     def __post_init__(self) -> None:
         streams = len(self.plan.sides)
@@ -68,6 +79,10 @@ class NaiveOperator:
         self.counts = [Counter() for _ in range(streams)]
         self.sizes = [[] for _ in range(streams)]
         self.budget = self.plan.spec.budget
+        if self.budget is not None:
+            # Only its draws are used: any fair ones would do.
+            store = Store(self.plan, 0, grid_shape(self.plan, None))
+            self.lots = Monitor(self.plan, store, self.budget, always=False)
         self.strategy = self.plan.spec.goal.strategy
 
     def process(self, tables: Mapping[str, pa.Table]) -> list[tuple[Identity, ...]]:
@@ -106,6 +121,12 @@ class NaiveOperator:
         rows = sorted(rows, key=lambda row: (row.time, row.hash))
         for row, draw in zip(rows, self.draw(s, rows), strict=True):
             row.draw = draw
+        fast = self.lots
+        words, values, _ = read_keys(self.plan, side, table, KeyCoder(self.plan.keys), hashes=True)
+        index = np.array([row.identity[1] for row in rows], np.int64)
+        times = np.array([row.time for row in rows], self.plan.time.dtype)
+        for row, lot in zip(rows, fast.draws(s, times, words[index], values[index]), strict=True):
+            row.lot = float(lot)
         return rows
 
     def draw(self, s: int, rows: list[Row]) -> list[float]:
@@ -117,6 +138,7 @@ class NaiveOperator:
         """Take one tuple through the join; give its results."""
         s, count = row.stream, self.counts[row.stream]
         row.birth = self.births
+        self.review(row)
         self.births += 1
         self.clocks[s] = row.time if self.clocks[s] is None else max(self.clocks[s], row.time)
         for other in range(len(self.held)):
@@ -128,13 +150,53 @@ class NaiveOperator:
         self.keep_to_limit()
         if self.is_past(row):
             count["expired"] += 1
-        elif self.make_room(row):
+        elif self.make_room(row, watched=self.is_chosen(row)):
             self.held[s].append(row)
         else:
             count["dropped"] += 1
         count["held_most"] = max(count["held_most"], len(self.held[s]))
         self.held_most = max(self.held_most, sum(map(len, self.held)))
         return results
+
+    # --- The watched few
+
+    @property
+    def watched(self) -> list[Row]:
+        return [row for rows in self.held for row in rows if row.chance is not None]
+
+    def review(self, coming: Row) -> None:
+        """After every so many tuples: how many may be watched, and who."""
+        interval = _interval(self.first_limit)
+        if self.budget is None or self.births % interval or self.births == self.reviewed:
+            return
+        self.reviewed = self.births
+        limit = self.limit(coming)
+        assert limit is not None
+        self.quota = self.budget.monitored(limit)
+        self.keep_to_quota()
+        alive = sum(1 / row.chance for row in self.watched if row.chance)
+        if self.watched and len(self.watched) < 0.9 * self.quota:
+            self.threshold = min(1.0, max(self.threshold, 0.9 * self.quota / alive))
+
+    def keep_to_quota(self) -> None:
+        while len(self.watched) > self.quota:
+            self.lower(max(row.lot for row in self.watched))
+
+    def lower(self, threshold: float) -> None:
+        """Let the threshold fall, and those go who draw no less."""
+        self.threshold = threshold
+        for row in self.watched:
+            assert row.chance is not None
+            row.chance = min(row.chance, threshold) if row.lot < threshold else None
+
+    def is_chosen(self, row: Row) -> bool:
+        if self.budget is None or not self.quota or row.lot >= self.threshold:
+            return False
+        while len(self.watched) >= self.quota:
+            self.lower(max(row.lot, *(other.lot for other in self.watched)))
+            if row.lot >= self.threshold:
+                return False
+        return True
 
     def is_past(self, row: Row) -> bool:
         """Say whether no tuple still to come can join a row."""
@@ -152,11 +214,16 @@ class NaiveOperator:
     def probe(self, row: Row) -> list[tuple[Identity, ...]]:
         """Look at every combination of the row with one row of each other stream."""
         candidates = [[row] if s == row.stream else rows for s, rows in enumerate(self.held)]
-        return [
-            tuple(member.identity for member in members)
-            for members in product(*candidates)
-            if self.joins(members)
-        ]
+        found = [members for members in product(*candidates) if self.joins(members)]
+        for members in found:
+            waited = [member for member in members if member is not row]
+            if all(member.chance is not None for member in waited):
+                chances: dict[float, float] = {}
+                for member in waited:
+                    known = chances.get(member.lot, 1.0)
+                    chances[member.lot] = min(known, member.chance or 0.0)
+                self.estimate += 1 / math.prod(chances.values())
+        return [tuple(member.identity for member in members) for members in found]
 
     def joins(self, members: tuple[Row, ...]) -> bool:
         newest = max(member.time for member in members)
@@ -167,46 +234,70 @@ class NaiveOperator:
         spec = self.plan.spec
         return within and holds(spec.on, spec.names, [member.key or () for member in members])
 
-    def make_room(self, newcomer: Row) -> bool:
+    def make_room(self, newcomer: Row, *, watched: bool) -> bool:
         """Evict a row if there is no room; give False if the newcomer is the one to go."""
         limit = self.limit()
-        if limit is None or sum(map(len, self.held)) < limit:
+        if limit is None:
             return True
-        loser = self.loser(limit, newcomer)
-        own = [newcomer] if loser == newcomer.stream else []
-        victim = min(self.held[loser] + own, key=self.first_to_go)
-        if victim is newcomer:
-            return False
-        self.evict(victim)
+        if sum(map(len, self.held)) >= limit:
+            loser = self.loser(limit, newcomer)
+            own = [newcomer] if loser == newcomer.stream and not watched else []
+            free = self.free(loser) + own
+            if not free and watched and any(map(self.free, range(len(self.held)))):
+                free = self.free(self.loser(limit))
+            if not free:
+                return False
+            victim = min(free, key=self.first_to_go)
+            if victim is newcomer:
+                return False
+            self.evict(victim)
+        if watched:
+            newcomer.chance = self.threshold
         return True
+
+    def free(self, s: int) -> list[Row]:
+        """Give a stream's rows that may be evicted."""
+        return [row for row in self.held[s] if row.chance is None]
 
     def keep_to_limit(self) -> None:
         """Evict what is too much, where the limit itself has fallen."""
         limit = self.limit()
         while limit is not None and sum(map(len, self.held)) > limit:
-            self.evict(min(self.held[self.loser(limit)], key=self.first_to_go))
+            if not any(map(self.free, range(len(self.held)))):
+                self.quota = len(self.watched) - 1
+                self.keep_to_quota()
+            self.evict(min(self.free(self.loser(limit)), key=self.first_to_go))
 
-    def limit(self) -> int | None:
-        """Say how many rows may be held.
+    def limit(self, coming: Row | None = None) -> int | None:
+        """Say how many rows may be held, once one that is coming is there.
 
         Of bytes: as many as fit if all are of the stream that has the largest rows, on average.
         """
         if self.budget is None or self.budget.memory_bytes is None:
             return None if self.budget is None else self.budget.rows
-        largest = max(sum(sizes) / len(sizes) for sizes in self.sizes if sizes)
+        sizes = [list(each) for each in self.sizes]
+        if coming is not None and coming.key is not None:
+            sizes[coming.stream].append(coming.size)
+        largest = max((sum(each) / len(each) for each in sizes if each), default=0.0)
         return max(int(self.budget.memory_bytes / (ROW_OVERHEAD + largest)), len(self.held))
+
+    @property
+    def first_limit(self) -> int | None:
+        if self.budget is None or self.budget.memory_bytes is None:
+            return None if self.budget is None else self.budget.rows
+        return self.budget.memory_bytes // ROW_OVERHEAD
 
     def loser(self, limit: int, newcomer: Row | None = None) -> int:
         """Give the stream that claims most above its share, the newcomer counted with its own.
 
-        It has a row to lose: one that is held, or the newcomer.
+        It has a row to lose: one that is held and not watched, or the newcomer.
         """
         own = None if newcomer is None else newcomer.stream
         share = Fraction(limit, len(self.held))
         claims = [
             (len(rows) + (s == own) - share, s == own, -s)
             for s, rows in enumerate(self.held)
-            if rows or s == own
+            if self.free(s) or s == own
         ]
         return -max(claims)[2]
 

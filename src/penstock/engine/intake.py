@@ -68,11 +68,14 @@ class Wanted:
         A hash of its content.
     sizes
         Its size in bytes.
+    hashes
+        A hash of its key, where that is not its own word: in place of its value.
     """
 
     order: bool
     identities: bool
     sizes: bool
+    hashes: bool = False
 
 
 def read_side(
@@ -114,19 +117,27 @@ def read_side(
     if ties:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
-    words, values, has_key = read_keys(plan, side, table, coder)
+    words, values, has_key = read_keys(plan, side, table, coder, hashes=wanted.hashes)
     has_key = has_key[index]
     watch.null_keys += int(index.size - np.count_nonzero(has_key))
     sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
     return Columns(index, kept, words[index], values[index], has_key, identities, sizes)
 
 
+def is_hashed(plan: Plan) -> bool:
+    """Say whether keys are numbered as they come, so that only a hash stands for one for ever."""
+    return bool(plan.keys) and not (len(plan.keys) == 1 and plan.keys[0].is_word)
+
+
 def read_keys(
-    plan: Plan, side: Side, table: pa.Table, coder: KeyCoder
+    plan: Plan, side: Side, table: pa.Table, coder: KeyCoder, *, hashes: bool = False
 ) -> tuple[Integers, Array, Mask]:
     """Give each row's word and value, and whether it has a key that can match."""
     if plan.keys:
-        words, good = coder.words([table.column(name) for name in side.columns])
+        columns = [table.column(name) for name in side.columns]
+        words, good = coder.words(columns)
+        if hashes and is_hashed(plan):
+            return words, coder.hashes(columns), good
         return words, np.zeros(1, plan.values.dtype).repeat(words.size), good
     values, good = plan.values.read(table.column(side.columns[0]))
     if plan.rule.kind == layout.EQUAL:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +17,13 @@ from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
+from penstock.engine.learning import Learner, grid_shape
+from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
 from penstock.engine.store import ROW_OVERHEAD, Store
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.statistics.selectivity import probe_order
-from penstock.strategies import Arriving, Evict, strategy_for
+from penstock.strategies import Arriving, Evict, ScoringStrategy, strategy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Floats
     from penstock.engine.plan import Plan
 
-# Arrivals per call of the compiled loop: memory is reserved for so many, and the order of probing
-# is reviewed as often, at the same arrivals whatever batches they come in.
-_SLICE = 8192
+# Arrivals per call of the compiled loop: memory is reserved for so many, and what is decided on is
+# reviewed as often, at the same arrivals whatever batches they come in. Fewer where memory is
+# small, and turns over sooner.
+_FEWEST, _MOST = 256, 8192
 # Counts of selectivity are halved beyond this, so that the order of probing follows change.
 _MANY = 1 << 34
 
@@ -44,7 +47,11 @@ class Seal(NamedTuple):
     gone: int = 0  # rows of the sub-window that had left memory
 
 
-_EVICT = {Evict.OLDEST: layout.EVICT_OLDEST, Evict.LOWEST: layout.EVICT_LOWEST}
+_EVICT = {
+    Evict.OLDEST: layout.EVICT_OLDEST,
+    Evict.LOWEST: layout.EVICT_LOWEST,
+    Evict.BY_SCORE: layout.EVICT_BY_SCORE,
+}
 
 
 class Operator:
@@ -64,6 +71,7 @@ class Operator:
         self.shards = shards
         budget = plan.spec.budget
         self._strategy = None if budget is None else strategy_for(plan.spec.goal)
+        scoring = self._strategy if isinstance(self._strategy, ScoringStrategy) else None
         count = len(plan.sides)
         evict = layout.EVICT_NOBODY
         shares: tuple[float, ...] = (1.0 / count,) * count
@@ -79,7 +87,7 @@ class Operator:
             self._memory = None if memory is None else _part(memory, shard, shards)
             if self._memory is not None:
                 self.row_limit = self._memory // ROW_OVERHEAD  # until rows have been measured
-        self.store = Store(plan, evict)
+        self.store = Store(plan, evict, grid_shape(plan, scoring))
         self.store.memory.streams["share"] = shares
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.coder = KeyCoder(plan.keys)
@@ -94,7 +102,17 @@ class Operator:
             order=self._strategy is not None,
             identities=self._strategy is not None and self._strategy.draws,
             sizes=self._memory is not None,
+            hashes=self._strategy is not None,
         )
+        self.monitor = None
+        self.learner = None
+        if budget is not None:
+            self.monitor = Monitor(plan, self.store, budget, always=scoring is not None)
+        if scoring is not None:
+            self.learner = Learner(plan, scoring, self.store, self.coder)
+        self._interval = _interval(self.row_limit)
+        self.reviewed = -1  # births at the last review
+        self.emitted_before = 0  # the batch that is being joined, or was last
 
     def process(
         self,
@@ -136,6 +154,7 @@ class Operator:
         merged = merge(self.plan, sides, places, ticks)
         self._rank(sides, merged)
         self._limit(sides, merged)
+        self.emitted_before = int(self.store.memory.rule["produced"][0])
         yield from self._join(merged.arrivals)
         for s, placed in enumerate(places):
             base = int(self.store.memory.streams["base"][s])
@@ -195,6 +214,12 @@ class Operator:
         """Have the strategy give each arrival its priority."""
         if self._strategy is None:
             return
+        if self.monitor is not None:
+            lots = [
+                self.monitor.draws(s, side.times, side.words, side.values)
+                for s, side in enumerate(sides)
+            ]
+            merged.arrivals["draw"] = merged.spread(lots)
         seed = self.plan.spec.seed
         priorities: list[Floats] = []
         for s, side in enumerate(sides):
@@ -228,13 +253,21 @@ class Operator:
 
     def _join(self, arrivals: Array) -> Iterator[pa.Table]:
         most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
+        if self.monitor is not None:
+            self.monitor.begin_batch()
+        if self.learner is not None:
+            self.learner.begin_batch(arrivals)
         at = 0
         while at < arrivals.size:
-            done = int(self.store.memory.rule["births"][0]) % _SLICE
-            stop = min(at + _SLICE - done, arrivals.size)
+            births = int(self.store.memory.rule["births"][0])
+            stop = min(at + self._interval - births % self._interval, arrivals.size)
+            if births % self._interval == 0 and births != self.reviewed:
+                self.reviewed = births
+                self._review(int(arrivals["limit"][at]))
+            if self.learner is not None:
+                stop = self.learner.next_edge(at, stop)
+                self.learner.begin_piece(arrivals, at, stop)
             self.store.reserve(stop - at, most)
-            if not done:
-                self._review_order()
             reached = join(
                 self.store.memory,
                 self._partial,
@@ -244,6 +277,8 @@ class Operator:
                 stop,
                 self._produced,
             )
+            if self.learner is not None:
+                self.learner.end_piece(arrivals, at, reached)
             if self._produced.produced[0] >= ENOUGH:
                 yield self._results()
             elif reached < stop:
@@ -251,6 +286,16 @@ class Operator:
             at = reached
         if self._produced.produced[0]:
             yield self._results()
+
+    def _review(self, limit: int) -> None:
+        """Reconsider what is decided on; called after every so many arrivals."""
+        self._review_order()
+        if self.monitor is not None:
+            self.monitor.allow(limit)
+            self.monitor.review()
+        if self.learner is not None:
+            self.learner.allow(limit)
+            self.learner.review()
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -315,7 +360,36 @@ class Operator:
             state_bytes=sum(seal.size for seal in self.saved.values()),
             inserted=int(records["inserted"].sum()),
             compared=int(rule["compared"][0]),
+            **self._estimates(),
         )
+
+    def _estimates(self) -> dict[str, Any]:
+        """Give what the watched tuples say, and which model is followed."""
+        if self.monitor is None:
+            return {}
+        gauges = self.store.memory.gauges
+        emitted = int(self.store.memory.rule["produced"][0])
+        estimates: dict[str, Any] = {
+            "estimated": float(gauges["total"].sum()),
+            "variance": float(gauges["variance"].sum()),
+            "batch_emitted": emitted - self.emitted_before,
+            "batch_estimated": float(gauges["batch_total"].sum()),
+            "batch_variance": float(gauges["batch_variance"].sum()),
+        }
+        if self.learner is not None:
+            estimates["follows"], estimates["behind"] = self.learner.evidence.by_name()
+        return estimates
+
+
+def _interval(rows: int | None) -> int:
+    """Give after how many arrivals to review, where so many rows may be held.
+
+    >>> [_interval(rows) for rows in (None, 10, 10_000, 10**9)]
+    [8192, 256, 2048, 8192]
+    """
+    if rows is None:
+        return _MOST
+    return min(_MOST, max(_FEWEST, 1 << max(0, (rows // 4).bit_length() - 1)))
 
 
 def _part(whole: int, shard: int, shards: int) -> int:

@@ -6,6 +6,7 @@ chunk                     holds
 ``head``                  clocks, counters, and the others' checksums; always rewritten
 ``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
 ``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
+``learnt``                what was learnt of the streams, and of the rows; only with a budget
 ========================  =====================================================================
 
 Each begins with a byte for the version of the format and a checksum. Nothing is pickled.
@@ -27,6 +28,7 @@ from penstock.engine.intake import Watch, read_keys
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.kernels.loop import refill
+from penstock.engine.learnt import put_back, read_learnt, write_learnt
 from penstock.engine.operator import Operator, Seal, as_struct
 from penstock.errors import StateError
 
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-FORMAT = 2
+FORMAT = 3
+
+_LEARNT = "learnt"
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES
@@ -52,7 +56,7 @@ _STREAM_FIELDS = [
     "evicted",
     "expired",
 ]
-_RULE_FIELDS = ["held_most", "births", "compared", "produced"]
+_RULE_FIELDS = ["held_most", "births", "compared", "produced", "threshold", "quota", "notes"]
 _PAIR_FIELDS = ("faced", "found")
 
 
@@ -86,6 +90,9 @@ def save(operator: Operator) -> Changes:
             gone = window.rows.size - payload.count_live(number)
             if gone:
                 keep(f"live/{name}/{window.serial}", partial(_write_live, payload, number), gone)
+    if operator.monitor is not None:
+        written[_LEARNT] = _seal(write_learnt(operator))
+        current[_LEARNT] = _seal_of(written[_LEARNT])
     removed = tuple(name for name in operator.saved if name not in current)
     operator.saved = current
     written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
@@ -116,7 +123,8 @@ def restore(
     parts = [
         _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
-    _refill_rows(operator, parts)
+    learnt = read_learnt(data[_LEARNT]) if _LEARNT in data else None
+    _refill_rows(operator, parts, learnt)
     memory = operator.store.memory
     for names, record, saved in (
         (_STREAM_FIELDS, memory.streams, head["streams"]),
@@ -125,10 +133,15 @@ def restore(
     ):
         for name in names:
             record[name] = saved[name]
+    memory.streams["share"] = head["shares"]
     operator.watches[:] = [Watch(**watch) for watch in head["watches"]]
     memory.order[:] = head["order"]
     operator.measured[:] = head["measured"]
     operator.row_limit = head["row_limit"]
+    operator.reviewed = head["reviewed"]
+    operator.emitted_before = head["emitted_before"]
+    if learnt is not None:
+        put_back(operator, learnt)
     operator.saved = {name: Seal(*seal) for name, seal in head["chunks"].items()}
     return operator
 
@@ -150,6 +163,9 @@ def _head(operator: Operator) -> dict[str, Any]:
         "order": memory.order.tolist(),
         "measured": operator.measured.tolist(),
         "row_limit": operator.row_limit,
+        "reviewed": operator.reviewed,
+        "emitted_before": operator.emitted_before,
+        "shares": memory.streams["share"].tolist(),
         "sub_windows": [
             [window.serial for window in payload.sub_windows.values()]
             for payload in operator.payloads
@@ -258,7 +274,9 @@ def _refill_stream(
         window.priorities[:] = saved_table["priority"].to_numpy()
         places = np.flatnonzero(live)
         arrivals = np.zeros(places.size, record)
-        words, values, _ = read_keys(plan, side, table, operator.coder)
+        words, values, _ = read_keys(
+            plan, side, table, operator.coder, hashes=operator.monitor is not None
+        )
         times, _ = plan.time.read(table.column(side.time))
         number = payload.number_of(serial)
         arrivals["stream"] = s
@@ -277,14 +295,20 @@ def _refill_stream(
     )
 
 
-def _refill_rows(operator: Operator, parts: list[_Part]) -> None:
+def _refill_rows(
+    operator: Operator, parts: list[_Part], learnt: Mapping[str, Array] | None
+) -> None:
     """Put all rows into memory: queues in time order, chains in the order of birth."""
+    if learnt is not None:
+        operator.store.memory.grids["now"] = learnt["parts"]
     orders = [np.lexsort((part.births, part.arrivals["time"])) for part in parts]
     queued = operator.store.make_places(
         [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
     )
-    for part, order, places in zip(parts, orders, queued, strict=True):
+    for s, (part, order, places) in enumerate(zip(parts, orders, queued, strict=True)):
         part.arrivals["place"][order] = places
+        if learnt is not None:
+            part.arrivals["grade"][order] = learnt[f"grades.{s}"]
     births = np.concatenate([part.births for part in parts])
     by_birth = np.argsort(births, kind="stable")
     operator.store.reserve(births.size, None)

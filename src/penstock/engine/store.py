@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,10 +27,29 @@ _CACHE_LINE = 64
 ROW_OVERHEAD = 224
 
 
+@dataclass(frozen=True)
+class GridShape:
+    """Into what cells each stream's rows go, where they are evicted by score.
+
+    Attributes
+    ----------
+    spans
+        For each stream the length of a part of a row's life.
+    parts
+        For each stream the parts of a life.
+    grades
+        Of what is expected of a row.
+    """
+
+    spans: tuple[int | float, ...]
+    parts: tuple[int, ...]
+    grades: int
+
+
 class Store:
     """Rows, index, queues and heaps, as arrays that grow between two calls of the loop."""
 
-    def __init__(self, plan: Plan, evict: int) -> None:
+    def __init__(self, plan: Plan, evict: int, shape: GridShape) -> None:
         count = len(plan.sides)
         time, value = plan.time.dtype, plan.values.dtype
         streams = np.zeros(count, layout.stream_type(time))
@@ -39,8 +59,17 @@ class Store:
         streams["clock"] = streams["horizon"] = layout.NEVER
         rule = rule_record(plan)
         rule["evict"] = evict
+        rule["threshold"] = 1.0
+        grids = np.zeros(count, layout.grid_type(time))
+        grids["span"] = shape.spans
+        grids["parts"] = shape.parts
+        grids["ages"] = ages = np.array(shape.parts) + 2
+        grids["cells"] = ages * shape.grades
+        cells = int(grids["cells"].max())
+        parts = max(shape.parts)
         others = [[o for o in range(count) if o != s] for s in range(count)]
         self._by_priority = evict == layout.EVICT_LOWEST
+        self._by_score = evict == layout.EVICT_BY_SCORE
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             slots=np.zeros((0, layout.HEAD + count), np.int64),
@@ -53,6 +82,16 @@ class Store:
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
             dead=np.zeros((count, 8), np.int64),
+            watched=np.zeros(0, layout.watched_type(time)),
+            gauges=np.zeros(count, layout.GAUGE),
+            matched=np.zeros((count, parts)),
+            exposed=np.zeros((count, parts)),
+            grids=grids,
+            cells=np.full((count, cells, 2), layout.NOTHING, np.int32),
+            ranks=np.zeros((count, cells), np.int32),
+            ranked=np.zeros((count, cells), np.int32),
+            rising=np.zeros((count, cells), np.int32),
+            links=np.zeros((0, 3), np.int32),
         )
 
     @property
@@ -100,6 +139,19 @@ class Store:
             heaps = np.zeros((self.memory.heaps.shape[0], size), np.int32)
             heaps[:, : self.memory.heaps.shape[1]] = self.memory.heaps
             self.memory = self.memory._replace(heaps=heaps)
+        if self._by_score:
+            links = np.zeros((size, self.memory.links.shape[1]), np.int32)
+            links[: rows.size] = self.memory.links
+            self.memory = self.memory._replace(links=links)
+
+    def reserve_watched(self, quota: int) -> None:
+        """Make room to watch so many rows."""
+        watched = self.memory.watched
+        if quota <= watched.size:
+            return
+        larger = np.zeros(max(quota, 2 * watched.size), watched.dtype)
+        larger[: watched.size] = watched
+        self.memory = self.memory._replace(watched=larger)
 
     def _grow_slots(self, capacity: int) -> None:
         old = self.memory.slots

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-OUTPUT = "clock BIGINT, counters ARRAY<BIGINT>, results STRING"
+OUTPUT = "clock BIGINT, counters ARRAY<DOUBLE>, results STRING"
 """How far results are complete, in milliseconds, and the metrics: in each shard's last row of a
 micro-batch. In the others, the file that holds results."""
 

@@ -1,4 +1,4 @@
-"""Metrics on their way out of the operator: whole numbers, which Spark adds up over the shards."""
+"""Metrics on their way out of the operator: numbers, which Spark adds up over the shards."""
 
 from __future__ import annotations
 
@@ -8,63 +8,89 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  # as all of Spark's documentation has it
 
 from penstock.metrics import Metrics, StreamMetrics
-from penstock.strategies import strategy_for
+from penstock.strategies import ScoringStrategy, strategy_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pyspark.sql import Column
 
     from penstock.spec import Specification
 
-_JOIN = tuple(field.name for field in fields(Metrics) if field.name not in {"streams", "strategy"})
+_OTHERS = {"streams", "strategy", "follows", "behind"}
+_JOIN = tuple(field.name for field in fields(Metrics) if field.name not in _OTHERS)
+_ESTIMATES = {"estimated", "variance", "batch_estimated", "batch_variance"}
 _STREAM = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
     "payload_bytes",
 )
 
 
-def counter_names(streams: Sequence[str]) -> list[str]:
-    """Name the counters: ``emitted``, ``bids.arrived`` and so on.
+def counter_names(spec: Specification) -> list[str]:
+    """Name the counters: ``emitted``, ``bids.arrived``, ``follows:age`` and so on."""
+    models = _models(spec)
+    return [
+        *_JOIN,
+        *(f"{stream}.{name}" for stream in spec.names for name in _STREAM),
+        *(f"follows:{model}" for model in models),
+        *(f"behind:{model}" for model in models),
+    ]
 
-    >>> names = counter_names(["auctions", "bids"])
-    >>> names[0], names[-1]
-    ('emitted', 'bids.payload_bytes')
-    """
-    return [*_JOIN, *(f"{stream}.{name}" for stream in streams for name in _STREAM)]
+
+def _models(spec: Specification) -> list[str]:
+    """Name the models among which a strategy chooses."""
+    strategy = None if spec.budget is None else strategy_for(spec.goal)
+    if not isinstance(strategy, ScoringStrategy):
+        return []
+    names = list(dict.fromkeys(expert.name for expert in strategy.experts))
+    return names if len(names) > 1 else []
 
 
-def counters(metrics: Metrics) -> list[int | None]:
+def counters(metrics: Metrics) -> list[float | None]:
     """Give one shard's counters, in the order of `counter_names`."""
-    values: list[int | None] = [getattr(metrics, name) for name in _JOIN]
+    values: list[float | None] = [getattr(metrics, name) for name in _JOIN]
     for stream in metrics.streams.values():
         values.extend(getattr(stream, name) for name in _STREAM[:-1])
         values.append(round(stream.row_bytes * (stream.arrived + stream.copies)))
-    return values
+    values.extend(metrics.follows.values())
+    values.extend(metrics.behind.values())
+    return [None if value is None else float(value) for value in values]
 
 
 def aggregates(spec: Specification, column: str) -> list[Column]:
     """Give what Spark is to observe of a column of counters: each one's sum over the shards."""
     strategy = None if spec.budget is None else strategy_for(spec.goal).name
     sums = [
-        F.sum(F.col(column)[place]).alias(name)
-        for place, name in enumerate(counter_names(spec.names))
+        F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
     ]
     return [*sums, F.max(F.lit(strategy).cast("string")).alias("strategy")]
 
 
-def from_observed(observed: Mapping[str, int | str | None]) -> Metrics:
+def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
     """Make metrics of what Spark has observed."""
     streams: dict[str, dict[str, int]] = {}
+    models: dict[str, dict[str, float]] = {"follows": {}, "behind": {}}
     for name, value in observed.items():
+        kind, colon, model = name.partition(":")
         stream, dot, counter = name.rpartition(".")
-        if dot:
-            streams.setdefault(stream, {})[counter] = value  # type: ignore[assignment]
+        if dot and counter in _STREAM:
+            streams.setdefault(stream, {})[counter] = int(value or 0)
+        elif colon:
+            models[kind][model] = float(value or 0)
     return Metrics(
         streams={stream: _stream_metrics(counted) for stream, counted in streams.items()},
         strategy=observed["strategy"],  # type: ignore[arg-type]
-        **{name: observed[name] for name in _JOIN},  # type: ignore[arg-type]
+        follows={model: int(shards) for model, shards in models["follows"].items()},
+        behind=models["behind"],
+        **{name: _number(name, observed[name]) for name in _JOIN},  # type: ignore[arg-type]
     )
+
+
+def _number(name: str, value: float | str | None) -> float | None:
+    """Give a counter as it was: Spark adds up floats."""
+    if value is None:
+        return None
+    return float(value) if name in _ESTIMATES else int(value)
 
 
 def _stream_metrics(counted: dict[str, int]) -> StreamMetrics:

@@ -7,22 +7,51 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, MaxSubset
-from penstock.strategies.base import Arriving, Evict, Settings, Strategy
+from penstock.strategies.age import Age
+from penstock.strategies.base import (
+    Arriving,
+    Evict,
+    ScoringStrategy,
+    Settings,
+    Strategy,
+    Waiting,
+)
+from penstock.strategies.best import Best
+from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
+from penstock.strategies.prob import Prob
 from penstock.strategies.random import Random
+from penstock.strategies.until_expiry import UntilExpiry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STRATEGIES", "Arriving", "Evict", "Settings", "Strategy", "strategy_for"]
+__all__ = [
+    "STRATEGIES",
+    "Arriving",
+    "Evict",
+    "ScoringStrategy",
+    "Settings",
+    "Strategy",
+    "Waiting",
+    "strategy_for",
+]
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     "fifo": Fifo,  # the oldest leaves first
     "random": Random,  # a random one leaves
+    "until-expiry": UntilExpiry,  # newcomers only find what room is left
+    "age": Age,  # by the age curve
+    "prob": Prob,  # by the values' frequencies
+    "expected": Expected,  # by both, and by what each has given so far
+    "best": Best,  # the one of the last three that predicts best
 }
 
+# Other names that papers have for them.
+_ALIASES: Mapping[str, str] = {"recent": "fifo"}
+
 # What `strategy=None` means for each goal that is served.
-_CHOICES: Mapping[type[Goal], str] = {MaxSubset: "random"}
+_CHOICES: Mapping[type[Goal], str] = {MaxSubset: "best"}
 
 
 def strategy_for(goal: Goal) -> Strategy:
@@ -45,6 +74,7 @@ def strategy_for(goal: Goal) -> Strategy:
             must("goal", "one that a strategy serves", goal, f"served so far: {goals}")
         )
     name = _CHOICES[type(goal)] if goal.strategy is None else goal.strategy
+    name = _ALIASES.get(name, name)
     if name not in served:
         close = difflib.get_close_matches(name, served, n=1)
         hint = f'did you mean "{close[0]}"?' if close else "leave it out to have one chosen"
@@ -52,4 +82,4 @@ def strategy_for(goal: Goal) -> Strategy:
         raise SpecificationError(
             must(f"strategy of {type(goal).__name__}", f"one of {known}", name, hint)
         )
-    return STRATEGIES[name]()
+    return STRATEGIES[name].of(goal)

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    import numpy.typing as npt
-
     from penstock.goals import Goal
+    from penstock.statistics.outlook import Outlook
+
+Floats = npt.NDArray[np.float64]
 
 
 class Evict(Enum):
@@ -21,6 +24,7 @@ class Evict(Enum):
 
     OLDEST = "oldest"
     LOWEST = "lowest"  # priority; among equals the one that came first
+    BY_SCORE = "by score"  # what is expected of it, times what its age is worth
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,15 @@ class Arriving:
     draws: Callable[[], npt.NDArray[np.float64]]
 
 
+def equal_shares(streams: int) -> tuple[float, ...]:
+    """Divide the budget equally, as a strategy does that knows nothing of the streams.
+
+    >>> equal_shares(2)
+    (0.5, 0.5)
+    """
+    return (1.0 / streams,) * streams
+
+
 class Strategy(ABC):
     """One named algorithm: what it does at the steps that it changes.
 
@@ -75,6 +88,12 @@ class Strategy(ABC):
     def decide(self, streams: int) -> Settings:
         """Give the settings for a join of so many streams; called before the first tuple."""
 
+    @classmethod
+    def of(cls, goal: Goal) -> Strategy:
+        """Make the strategy for a goal, with what the goal says of it."""
+        del goal
+        return cls()
+
     def priorities(self, arriving: Arriving) -> npt.NDArray[np.float64] | None:
         """Give each arriving tuple its priority; called before they arrive, once per batch.
 
@@ -84,10 +103,59 @@ class Strategy(ABC):
         return None
 
 
-def equal_shares(streams: int) -> tuple[float, ...]:
-    """Divide the budget equally, as a strategy does that knows nothing of the streams.
+@dataclass(frozen=True)
+class Waiting:
+    """Tuples of one stream that wait in memory.
 
-    >>> equal_shares(2)
-    (0.5, 0.5)
+    Attributes
+    ----------
+    ages
+        In parts of a life.
+    likeliness
+        What the frequency of its key said of each when it came: 1 is the average.
+    matches
+        Results that each has given so far.
     """
-    return (1.0 / streams,) * streams
+
+    ages: Floats
+    likeliness: Floats
+    matches: Floats
+
+
+class ScoringStrategy(Strategy):
+    """A strategy that evicts by score: what is expected of a tuple, times its age's worth.
+
+    It is asked anew for both as statistics change. A tuple's expectation is its weight: 1 on
+    average, and known only roughly, so tuples are put into grades.
+    """
+
+    needs_frequencies: ClassVar[bool] = False  # of the values that it matches
+    grades_per_octave: ClassVar[int] = 0  # into which weights are put; 0 if all are alike
+    needs_fresh: ClassVar[bool] = False  # frequencies of today, not of when a tuple came
+    parts: int  # into which a life is divided
+
+    def decide(self, streams: int) -> Settings:
+        """Evict by score; share the budget equally until the streams are known."""
+        return Settings(Evict.BY_SCORE, equal_shares(streams))
+
+    @property
+    def experts(self) -> tuple[ScoringStrategy, ...]:
+        """The models among which the one that predicts best is used: this one alone."""
+        return (self,)
+
+    @abstractmethod
+    def by_age(self, outlook: Outlook) -> Floats:
+        """Give the worth of each age, from 0 to a whole life, in parts of it."""
+
+    @abstractmethod
+    def output(self, outlook: Outlook, rows: Floats) -> Floats:
+        """Give the results per part of time that it would make of so many rows."""
+
+    @abstractmethod
+    def expected(self, outlook: Outlook, tuples: Waiting) -> Floats:
+        """Give the results that each tuple will give in the next part of its life."""
+
+    def weights(self, outlook: Outlook, tuples: Waiting) -> Floats:
+        """Give what is expected of each tuple, by its key and its past; 1 is the average."""
+        del outlook
+        return np.ones(tuples.ages.size)

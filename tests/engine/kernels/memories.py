@@ -8,6 +8,7 @@ import pyarrow as pa
 
 import penstock as ps
 from penstock.engine.kernels import layout
+from penstock.engine.learning import grid_shape
 from penstock.engine.plan import bind
 from penstock.engine.store import Store
 
@@ -30,6 +31,7 @@ def make_store(
     )
     time = pa.float64() if floating_time else pa.int64()
     schema = pa.schema([("t", time), ("k", value or pa.int64())])
-    store = Store(bind(join, {"a": schema, "b": schema}), evict)
+    plan = bind(join, {"a": schema, "b": schema})
+    store = Store(plan, evict, grid_shape(plan, None))
     store.reserve(64, None)
     return store

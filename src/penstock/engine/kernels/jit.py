@@ -23,3 +23,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     follows NumPy: no check for zero each time, as the divisors are settings and never zero.
     """
     return njit(cache=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+
+
+def rare(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a step that few tuples take: called, not inlined, so that the loop stays small."""
+    return njit(cache=True, error_model="numpy", _nrt=False)(function)

@@ -2,7 +2,9 @@
 
 Glossary: a *row* is one buffered tuple; a *slot* is one key (or value bucket) that is present in
 a window, with the head of its chain of rows for each stream; the *queue* holds each stream's rows
-in time order; the *heap* holds them by priority, where a strategy evicts by priority.
+in time order; the *heap* holds them by priority, where a strategy evicts by priority; a *cell*
+holds those of about the same age of which about the same is expected, where it evicts by score; a
+*watched* row is one of a random few that stay for life, so that what is lost can be estimated.
 """
 
 from __future__ import annotations
@@ -40,6 +42,17 @@ TICK: Final = 2
 EVICT_NOBODY: Final = 0
 EVICT_OLDEST: Final = 1
 EVICT_LOWEST: Final = 2
+EVICT_BY_SCORE: Final = 3
+
+# Columns of `links`: neighbours in a cell's list, the one that came later first; the cell.
+LATER: Final = 0
+EARLIER: Final = 1
+CELL: Final = 2
+
+# A row's place in the heap; at WATCHED and below, WATCHED - place is its place in `watched`.
+WATCHED: Final = -2
+# A row's results are counted up to here.
+MOST_MATCHES: Final = 32767
 
 # Columns of `slots`.
 WORD: Final = 0
@@ -53,7 +66,7 @@ REF_BITS: Final = 32
 REF_MASK: Final = (1 << REF_BITS) - 1
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Indices, Integers
+    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
 
 def row_type(time: DType, value: DType) -> DType:
@@ -73,8 +86,9 @@ def row_type(time: DType, value: DType) -> DType:
             ("value", value),
             ("priority", np.float64),
             ("birth", np.int64),
-            ("heap", np.int32),
-            ("stream", np.int32),
+            ("heap", np.int32),  # place in the heap, or in `watched`
+            ("stream", np.int16),
+            ("matches", np.int16),  # results that it took part in while it waited
         ]
     )
 
@@ -87,11 +101,13 @@ def arrival_type(time: DType, value: DType) -> DType:
             ("word", np.int64),
             ("value", value),
             ("priority", np.float64),
+            ("draw", np.float64),  # in [0, 1): who is watched
             ("limit", np.int64),  # rows that may be held once this tuple has been dealt with
             ("ref", np.int64),
             ("place", np.int32),
             ("stream", np.int16),
             ("blank", np.int16),  # NO_KEY or TICK: moves the clock, and that is all
+            ("grade", np.int16),  # how much is expected of it, where rows are evicted by score
         ]
     )
 
@@ -109,7 +125,9 @@ def stream_type(time: DType) -> DType:
             ("base", np.int64),  # its queue is queue[base + head : base + tail]
             ("head", np.int64),
             ("tail", np.int64),
+            ("first", np.int64),  # rows before this place are all watched
             ("held", np.int64),
+            ("watched", np.int64),  # of those held
             ("held_most", np.int64),
             ("held_at_most", np.int64),  # when the join as a whole held most
             ("inserted", np.int64),
@@ -146,6 +164,54 @@ def rule_type(value: DType) -> DType:
             ("spare_slots", np.int64),  # how many slots can still be given out
             ("compared", np.int64),
             ("produced", np.int64),
+            ("notes", np.int64),  # whether results are noted with the rows that gave them
+            ("watched", np.int64),  # rows that are watched
+            ("quota", np.int64),  # rows that may be watched
+            ("threshold", np.float64),  # who draws below it is watched
+        ]
+    )
+
+
+def watched_type(time: DType) -> DType:
+    """Give the record of a watched row."""
+    return np.dtype(
+        [
+            ("row", np.int64),
+            ("draw", np.float64),
+            ("chance", np.float64),  # of being watched until now
+            ("since", time),  # up to when its life is counted in `exposed`
+            ("matches", np.int64),
+            ("counted", np.int64),  # of these, when its stream's grid last turned
+            ("likeliness", np.float64),  # and what its key's frequency said of it then
+            ("cover", np.float64),  # sum of (1 / chance - 1) over its matches
+            ("batch_cover", np.float64),  # the same, of this batch
+        ]
+    )
+
+
+# What the watched rows of a stream have shown: estimates of all results in which its rows waited,
+# and of the variance of that estimate; so far, and of this batch.
+GAUGE: Final = np.dtype(
+    [
+        ("total", np.float64),
+        ("variance", np.float64),
+        ("batch_total", np.float64),
+        ("batch_variance", np.float64),
+        ("clusters", np.int64),  # watched rows that have matched
+    ]
+)
+
+
+def grid_type(time: DType) -> DType:
+    """Give the record of a stream's grid of cells: grades by ages, where rows go by score."""
+    return np.dtype(
+        [
+            ("span", time),  # length of a part of a row's life
+            ("parts", np.int64),  # of a life
+            ("ages", np.int64),  # cells of a grade: parts, and two more for those that live longer
+            ("cells", np.int64),  # in use: grades times ages
+            ("now", np.int64),  # the part of time that it is
+            ("cursor", np.int64),  # cells ranked below it are empty
         ]
     )
 
@@ -169,3 +235,13 @@ class Memory(NamedTuple):
     order: Integers  # order[s]: the windows that a tuple of s probes, in turn
     pairs: Array
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
+    watched: Array
+    gauges: Array  # one per stream
+    matched: Floats  # matched[s, part of its life]: what watched rows matched, weighted
+    exposed: Floats  # and how long they were in it, in parts, weighted
+    grids: Array  # one per stream
+    cells: Indices  # cells[s, cell]: its latest row and its earliest
+    ranks: Indices  # ranks[s, cell]: its place among the stream's cells, lowest score first
+    ranked: Indices  # ranked[s, place]: the cell
+    rising: Indices  # rising[s, cell]: whether a row there gains by growing older
+    links: Indices  # one line per row

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels import heap
+from penstock.engine.kernels import grid, heap
 from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find, find_or_create, link, unlink
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
     EQUAL,
+    EVICT_BY_SCORE,
     EVICT_LOWEST,
     EVICT_NOBODY,
     EVICT_OLDEST,
     NO_KEY,
     NOTHING,
     REF_BITS,
+    WATCHED,
     Memory,
 )
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.queue import oldest
 from penstock.engine.kernels.results import ENOUGH
+from penstock.engine.kernels.watch import is_chosen, keep_to_quota, retire, watch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,8 +43,12 @@ def _remove(memory: Memory, row: int) -> None:
     stream = rows[row]["stream"]
     unlink(memory, row, stream)
     memory.queue[streams[stream]["base"] + rows[row]["place"]] = NOTHING
-    if rule["evict"] == EVICT_LOWEST:
-        heap.remove(memory, stream, row, streams[stream]["held"])
+    if rows[row]["heap"] <= WATCHED:
+        retire(memory, WATCHED - rows[row]["heap"])
+    elif rule["evict"] == EVICT_LOWEST:
+        heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
+    elif rule["evict"] == EVICT_BY_SCORE:
+        grid.leave(memory, row, stream)
     memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
     rows[row]["ref"] = NOTHING
     rows[row]["next"] = rule["free_row"]
@@ -100,7 +107,7 @@ def advance(memory: Memory, stream: int, time: float) -> None:
 def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
     """Give the stream that claims most above its share, the newcomer counted with its own.
 
-    Without a newcomer (NOTHING) it is a stream that holds rows.
+    It has rows that may go, unless it is the newcomer's.
     """
     streams = memory.streams
     most = newcomer
@@ -109,7 +116,7 @@ def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
         excess = streams[newcomer]["held"] + 1 - limit * streams[newcomer]["share"]
     for stream in range(streams.size):
         over = streams[stream]["held"] - limit * streams[stream]["share"]
-        if stream == newcomer or (newcomer == NOTHING and streams[stream]["held"] == 0):
+        if stream == newcomer or streams[stream]["held"] == streams[stream]["watched"]:
             continue
         if most == NOTHING or over > excess:
             most = stream
@@ -126,44 +133,62 @@ def _evict(memory: Memory, row: int) -> None:
 @kernel
 def _first_to_go(memory: Memory, stream: int, before: int) -> int:
     """Give the row of a stream that leaves first, or NOTHING."""
+    streams = memory.streams
     if memory.rule[0]["evict"] == EVICT_OLDEST:
         return oldest(memory, stream, before)
-    return memory.heaps[stream, 0] if memory.streams[stream]["held"] > 0 else NOTHING
+    if streams[stream]["held"] == streams[stream]["watched"]:
+        return NOTHING
+    if memory.rule[0]["evict"] == EVICT_BY_SCORE:
+        return grid.lowest(memory, stream)
+    return memory.heaps[stream, 0]
 
 
-@kernel
-def _keep_to(memory: Memory, limit: int) -> None:
+@rare
+def _shrink_to(memory: Memory, limit: int) -> None:
     """Evict what is too much, where the limit itself has fallen."""
-    while memory.rule[0]["held"] > limit:
+    rule = memory.rule[0]
+    while rule["held"] > limit:
+        if rule["held"] == rule["watched"]:
+            rule["quota"] = rule["watched"] - 1
+            keep_to_quota(memory)
         stream = _most_over_share(memory, NOTHING, limit)
         _evict(memory, _first_to_go(memory, stream, memory.queue.size))
 
 
 @kernel
-def _make_room(memory: Memory, arrival: np.void) -> bool:
-    """Evict a row if there is no room; give False if the newcomer is itself the one to go."""
+def _make_room(memory: Memory, arrival: np.void, watched: bool) -> bool:  # noqa: FBT001
+    """Evict a row if there is no room; give False if the newcomer is itself the one to go.
+
+    One that is to be watched does not go while there is another that may.
+    """
     rule = memory.rule[0]
     newcomer = arrival["stream"]
     if rule["held"] < arrival["limit"]:
         return True
     stream = _most_over_share(memory, newcomer, arrival["limit"])
-    before = arrival["place"] if stream == newcomer else memory.queue.size
+    before = arrival["place"] if stream == newcomer and not watched else memory.queue.size
     victim = _first_to_go(memory, stream, before)
+    if victim == NOTHING and watched:
+        stream = _most_over_share(memory, NOTHING, arrival["limit"])
+        if stream != NOTHING:
+            victim = _first_to_go(memory, stream, before)
     if victim == NOTHING:
         return False
-    if (
-        stream == newcomer
-        and rule["evict"] == EVICT_LOWEST
-        and arrival["priority"] < memory.rows[victim]["priority"]
-    ):
-        return False
+    if stream == newcomer and not watched:
+        if rule["evict"] == EVICT_LOWEST:
+            if arrival["priority"] < memory.rows[victim]["priority"]:
+                return False
+        elif rule["evict"] == EVICT_BY_SCORE and grid.is_lower(
+            memory, stream, arrival["time"], arrival["grade"], victim
+        ):
+            return False
     _evict(memory, victim)
     return True
 
 
 @kernel
-def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
-    """Put a tuple into memory, at its place in every structure."""
+def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: bool) -> int:  # noqa: FBT001
+    """Put a tuple into memory, at its place in every structure; give its row."""
     rows = memory.rows
     rule = memory.rule[0]
     streams = memory.streams
@@ -181,6 +206,8 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
     rows[row]["birth"] = birth
     rows[row]["stream"] = stream
     rows[row]["place"] = arrival["place"]
+    rows[row]["matches"] = 0
+    rows[row]["heap"] = NOTHING
     memory.queue[streams[stream]["base"] + arrival["place"]] = row
     streams[stream]["head"] = min(streams[stream]["head"], arrival["place"])
     if slot == NOTHING:
@@ -190,8 +217,14 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
             bucket = bucket_of(memory, arrival["value"])
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
     link(memory, row, slot, stream)
-    if rule["evict"] == EVICT_LOWEST:
-        heap.push(memory, stream, row, streams[stream]["held"])
+    if watched:
+        watch(memory, row, arrival["draw"])
+    else:
+        streams[stream]["first"] = min(streams[stream]["first"], arrival["place"])
+        if rule["evict"] == EVICT_LOWEST:
+            heap.push(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
+        elif rule["evict"] == EVICT_BY_SCORE:
+            grid.enter(memory, row, stream, arrival["grade"])
     streams[stream]["held"] += 1
     streams[stream]["inserted"] += 1
     rule["held"] += 1
@@ -200,6 +233,17 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int) -> None:
         rule["held_most"] = rule["held"]
         for each in range(streams.size):
             streams[each]["held_at_most"] = streams[each]["held"]
+    return row
+
+
+@kernel
+def take_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
+    """Insert a tuple if there is room or if another leaves for it; say whether it was."""
+    watched = is_chosen(memory, arrival["draw"])
+    if not _make_room(memory, arrival, watched):
+        return False
+    insert(memory, arrival, slot, birth, watched)
+    return True
 
 
 @kernel
@@ -247,15 +291,15 @@ def join(
             return at
         birth = rule["births"]
         rule["births"] = birth + 1
-        if rule["evict"] != EVICT_NOBODY:
-            _keep_to(memory, arrival["limit"])
+        if rule["evict"] != EVICT_NOBODY and rule["held"] > arrival["limit"]:
+            _shrink_to(memory, arrival["limit"])
         if streams[stream]["horizon"] - arrival["time"] > streams[stream]["window"]:
             # No tuple still to come can join it: it has done its part by probing.
             streams[stream]["expired"] += 1
             memory.queue[place] = NOTHING
-        elif rule["evict"] == EVICT_NOBODY or _make_room(memory, arrival):
-            insert(memory, arrival, slot, birth)
-        else:
+        elif rule["evict"] == EVICT_NOBODY:
+            insert(memory, arrival, slot, birth, False)
+        elif not take_in(memory, arrival, slot, birth):
             streams[stream]["dropped"] += 1
             memory.queue[place] = NOTHING
         if results.produced[0] >= ENOUGH:
@@ -267,4 +311,4 @@ def join(
 def refill(memory: Memory, arrivals: Array, births: Integers) -> None:
     """Put rows back into an empty memory, in the order in which they once came."""
     for at in range(arrivals.size):
-        insert(memory, arrivals[at], NOTHING, births[at])
+        insert(memory, arrivals[at], NOTHING, births[at], False)

@@ -12,6 +12,7 @@ import numpy as np
 
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
+from penstock.engine.kernels.watch import note
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -25,6 +26,7 @@ class Partial(NamedTuple):
     newest: Array  # greatest time of the members so far
     time: Array  # by stream: the member's time and reference
     ref: Integers
+    held: Integers  # by depth: the row that is bound
 
 
 def make_partial(streams: int, time: DType) -> Partial:
@@ -33,6 +35,7 @@ def make_partial(streams: int, time: DType) -> Partial:
         np.zeros(streams, np.int64),
         np.zeros(streams, time),
         np.zeros(streams, time),
+        np.zeros(streams, np.int64),
         np.zeros(streams, np.int64),
     )
 
@@ -78,6 +81,7 @@ def probe_equal(
             return True
     compared = 0
     count = results.produced[0]
+    notes = memory.rule[0]["notes"] != 0
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
     partial.time[stream] = arrival["time"]
@@ -101,6 +105,7 @@ def probe_equal(
             continue
         pairs[stream, other]["found"] += 1
         partial.ref[other] = rows[row]["ref"]
+        partial.held[depth] = row
         partial.time[other] = time
         newest = max(newest, time)
         if depth == last:
@@ -109,12 +114,17 @@ def probe_equal(
             results.times[count] = newest
             for s in range(results.refs.shape[1]):
                 results.refs[count, s] = partial.ref[s]
+            if notes:
+                for d in range(last + 1):
+                    results.members[count, d] = partial.held[d]
             count += 1
         else:
             depth += 1
             partial.newest[depth] = newest
             partial.row[depth] = slots[slot, HEAD + order[stream, depth]]
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
+    if notes:
+        note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]
     rule["compared"] += compared
     rule["produced"] += count - results.produced[0]

@@ -25,6 +25,7 @@ from penstock.engine.kernels.layout import (
     Memory,
 )
 from penstock.engine.kernels.probe_equal import still_in_windows
+from penstock.engine.kernels.watch import note
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -48,6 +49,7 @@ class Ranges(NamedTuple):
     value: Array  # by place in the predicate's chain of streams
     bound: Integers  # by place in the chain: the depth at which it is bound
     ref: Integers  # by stream
+    held: Integers  # by depth: the row that is bound
 
 
 def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
@@ -56,7 +58,7 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
         *(np.zeros(streams, np.int64) for _ in range(6)),
         *(np.zeros(streams, time) for _ in range(3)),
         *(np.zeros(streams, value) for _ in range(3)),
-        *(np.zeros(streams, np.int64) for _ in range(2)),
+        *(np.zeros(streams, np.int64) for _ in range(3)),
     )
 
 
@@ -237,6 +239,7 @@ def probe_range(
     last = order.shape[1] - 1
     compared = 0
     count = results.produced[0]
+    notes = memory.rule[0]["notes"] != 0
     for step in range(last + 1):
         other = order[stream, step]
         if streams[other]["held"] == 0:
@@ -273,6 +276,7 @@ def probe_range(
             continue
         pairs[stream, other]["found"] += 1
         ranges.ref[other] = rows[row]["ref"]
+        ranges.held[depth] = row
         ranges.time[other] = time
         newest = max(newest, time)
         if depth == last:
@@ -281,6 +285,9 @@ def probe_range(
             results.times[count] = newest
             for s in range(results.refs.shape[1]):
                 results.refs[count, s] = ranges.ref[s]
+            if notes:
+                for d in range(last + 1):
+                    results.members[count, d] = ranges.held[d]
             count += 1
         else:
             depth += 1
@@ -291,6 +298,8 @@ def probe_range(
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
             _open(memory, ranges, depth, order[stream, depth])
             pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
+    if notes:
+        note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]
     rule["compared"] += compared
     rule["produced"] += count - results.produced[0]

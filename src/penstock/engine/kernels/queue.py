@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import kernel
-from penstock.engine.kernels.layout import NOTHING, PENDING, Memory
+from penstock.engine.kernels.layout import NOTHING, PENDING, WATCHED, Memory
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Indices
@@ -31,6 +31,7 @@ def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
             at += 1
     streams[stream]["base"] = base
     streams[stream]["head"] = 0
+    streams[stream]["first"] = 0
     streams[stream]["tail"] = at
 
 
@@ -70,17 +71,22 @@ def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> N
 
 @kernel
 def oldest(memory: Memory, stream: int, before: int) -> int:
-    """Give a stream's oldest row whose place is below `before`, or NOTHING."""
+    """Give a stream's oldest row that is not watched, of a place below `before`, or NOTHING."""
     streams = memory.streams
+    rows = memory.rows
     queue = memory.queue
     base = streams[stream]["base"]
-    head = streams[stream]["head"]
+    first = max(streams[stream]["first"], streams[stream]["head"])
     stop = min(streams[stream]["tail"], before)
-    while head < stop and queue[base + head] == NOTHING:
-        head += 1
-    streams[stream]["head"] = head
+    while first < stop:
+        row = queue[base + first]
+        if row == PENDING or (row != NOTHING and rows[row]["heap"] > WATCHED):
+            break
+        first += 1
+    streams[stream]["first"] = first
     # Beyond a tuple that is still to come there can be rows of an earlier batch that are newer.
-    at = head
-    while at < stop and queue[base + at] < 0:
-        at += 1
-    return queue[base + at] if at < stop else NOTHING
+    for at in range(first, stop):
+        row = queue[base + at]
+        if row >= 0 and rows[row]["heap"] > WATCHED:
+            return row
+    return NOTHING

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Integers
+    from penstock.engine.arrays import Array, DType, Indices, Integers
 
 # Tuples for which the loop looks ahead at a time: see `ahead`.
 _AHEAD = 64
@@ -21,6 +21,7 @@ class Results(NamedTuple):
 
     refs: Integers  # refs[i, s]: the row of stream s in result i
     times: Array
+    members: Indices  # members[i, depth]: the rows that waited for it; only where it is noted
     produced: Integers  # one element: how many there are
     ahead: Integers  # of the coming tuples: their slots, and rows that they will touch
     cursor: Integers
@@ -32,6 +33,7 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
     return Results(
         np.empty((size, streams), np.int64),
         np.empty(size, time),
+        np.empty((size, streams - 1), np.int32),
         np.zeros(1, np.int64),
         np.empty(_AHEAD, np.int64),
         np.empty(_AHEAD, np.int64),
@@ -45,5 +47,6 @@ def grown(results: Results) -> Results:
     larger = make_results(results.refs.shape[1], results.times.dtype, 2 * size)
     larger.refs[:size] = results.refs
     larger.times[:size] = results.times
+    larger.members[:size] = results.members
     larger.produced[:] = results.produced
     return larger

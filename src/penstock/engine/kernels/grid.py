@@ -1,0 +1,175 @@
+"""The lowest score first: cells of rows of about the same age and grade, ranked as a whole.
+
+A row's score is what is expected of it (its grade) times what its age is worth. Ages change all
+the time, and a heap of scores would have to be rebuilt as often. So time is divided into parts,
+and a stream's rows into cells by (grade, part of time in which they came): all rows of a cell have
+about the same score, now and later. When the next part begins the cells are ranked anew, which
+costs as much as there are cells, not rows.
+
+Within a cell rows are in time order. If their age is one at which rows gain by
+growing older, the latest leaves first, otherwise the earliest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, Memory
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Integers
+
+# Columns of `cells`.
+_LATEST = 0
+_EARLIEST = 1
+
+
+@kernel
+def cell_of(memory: Memory, stream: int, time: float, grade: int) -> int:
+    """Give the cell of a row; rows older than a whole life share the last one of their grade."""
+    grid = memory.grids[stream]
+    span = grid["span"]
+    now = grid["now"]
+    ages = grid["ages"]
+    part = np.int64(np.floor(time / span))
+    part = min(max(part, now - ages + 1), now)
+    return grade * ages + part % ages
+
+
+@kernel
+def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
+    """Put a row into its cell, at its place in time."""
+    rows = memory.rows
+    links = memory.links
+    time = rows[row]["time"]
+    cell = cell_of(memory, stream, time, grade)
+    after = NOTHING
+    before = memory.cells[stream, cell, _LATEST]
+    # A walk only for a tuple that comes late, or was watched until now.
+    while before != NOTHING and (
+        rows[before]["time"] > time
+        or (rows[before]["time"] == time and rows[before]["birth"] > rows[row]["birth"])
+    ):
+        after = before
+        before = links[before, EARLIER]
+    links[row, EARLIER] = before
+    links[row, LATER] = after
+    links[row, CELL] = cell
+    if before == NOTHING:
+        memory.cells[stream, cell, _EARLIEST] = row
+    else:
+        links[before, LATER] = row
+    if after == NOTHING:
+        memory.cells[stream, cell, _LATEST] = row
+    else:
+        links[after, EARLIER] = row
+    grid = memory.grids[stream]
+    grid["cursor"] = min(grid["cursor"], memory.ranks[stream, cell])
+
+
+@kernel
+def leave(memory: Memory, row: int, stream: int) -> None:
+    """Take a row out of its cell."""
+    links = memory.links
+    cell = links[row, CELL]
+    later = links[row, LATER]
+    earlier = links[row, EARLIER]
+    if later == NOTHING:
+        memory.cells[stream, cell, _LATEST] = earlier
+    else:
+        links[later, EARLIER] = earlier
+    if earlier == NOTHING:
+        memory.cells[stream, cell, _EARLIEST] = later
+    else:
+        links[earlier, LATER] = later
+
+
+@kernel
+def lowest(memory: Memory, stream: int) -> int:
+    """Give the row with the lowest score, or NOTHING."""
+    grid = memory.grids[stream]
+    cursor = grid["cursor"]
+    while cursor < grid["cells"]:
+        cell = memory.ranked[stream, cursor]
+        if memory.cells[stream, cell, _LATEST] != NOTHING:
+            grid["cursor"] = cursor
+            if memory.rising[stream, cell]:
+                return memory.cells[stream, cell, _LATEST]
+            return memory.cells[stream, cell, _EARLIEST]
+        cursor += 1
+    grid["cursor"] = cursor
+    return NOTHING
+
+
+@kernel
+def is_lower(memory: Memory, stream: int, time: float, grade: int, victim: int) -> bool:
+    """Say whether a newcomer's score is lower than that of its stream's lowest row."""
+    cell = cell_of(memory, stream, time, grade)
+    other = memory.links[victim, CELL]
+    if cell == other:
+        return memory.rising[stream, cell] != 0
+    return memory.ranks[stream, cell] < memory.ranks[stream, other]
+
+
+@rare
+def turn(memory: Memory, stream: int, now: int) -> None:
+    """Go on to a later part of time; the rows of cells that it takes over join the next oldest."""
+    links = memory.links
+    cells = memory.cells
+    grid = memory.grids[stream]
+    ages = grid["ages"]
+    grades = grid["cells"] // ages
+    steps = now - grid["now"]
+    if steps > ages:
+        # After so many steps all are in one cell, and further rounds bring it back to its place.
+        steps = ages + (steps - ages) % ages
+    for step in range(steps):
+        # The part of time now - ages + 1 gives its cell to the new one.
+        part = now - steps + step + 1
+        for grade in range(grades):
+            old = grade * ages + part % ages
+            new = grade * ages + (part + 1) % ages
+            if ages == 1 or cells[stream, old, _LATEST] == NOTHING:
+                continue
+            row = cells[stream, old, _LATEST]
+            while row != NOTHING:
+                links[row, CELL] = new
+                row = links[row, EARLIER]
+            # They came before those that are there.
+            latest = cells[stream, old, _LATEST]
+            following = cells[stream, new, _EARLIEST]
+            links[latest, LATER] = following
+            if following == NOTHING:
+                cells[stream, new, _LATEST] = latest
+            else:
+                links[following, EARLIER] = latest
+            cells[stream, new, _EARLIEST] = cells[stream, old, _EARLIEST]
+            cells[stream, old, _LATEST] = NOTHING
+            cells[stream, old, _EARLIEST] = NOTHING
+    grid["now"] = now
+    grid["cursor"] = 0
+
+
+@rare
+def gather(memory: Memory, stream: int, rows: Integers) -> int:
+    """List a stream's rows that are not watched, in time order; give their number."""
+    record = memory.streams[stream]
+    count = 0
+    for place in range(record["base"] + record["head"], record["base"] + record["tail"]):
+        row = memory.queue[place]
+        if row >= 0 and memory.rows[row]["heap"] > WATCHED:
+            rows[count] = row
+            count += 1
+    return count
+
+
+@rare
+def rebuild(memory: Memory, stream: int, rows: Integers, grades: Integers) -> None:
+    """Put a stream's rows, in time order, into cells anew."""
+    memory.cells[stream, :, :] = NOTHING
+    memory.grids[stream]["cursor"] = 0
+    for at in range(rows.size):
+        enter(memory, rows[at], stream, grades[at])

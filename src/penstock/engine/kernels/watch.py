@@ -1,0 +1,265 @@
+"""Watched rows: a random few that stay for their whole lives, whatever the strategy says.
+
+Each tuple has a draw, and who draws below a threshold is watched. When more are watched than may
+be, the threshold falls to the greatest draw among them, and who has it becomes a row like others.
+So a row's chance of being watched until now is the least threshold since it came, whatever the
+others drew, and 1 / chance is how many tuples it stands for (priority sampling with equal sizes;
+the estimates are unbiased, and errors of different rows are uncorrelated).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.engine.kernels import grid, heap
+from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.layout import (
+    EVICT_BY_SCORE,
+    EVICT_LOWEST,
+    MOST_MATCHES,
+    NOTHING,
+    WATCHED,
+    Memory,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from penstock.engine.kernels.results import Results
+
+
+@rare
+def expose(memory: Memory, at: int, until: float) -> None:
+    """Count the time that a watched row has lived since it was last counted."""
+    entry = memory.watched[at]
+    row = memory.rows[entry["row"]]
+    stream = row["stream"]
+    span = memory.grids[stream]["span"]
+    parts = memory.grids[stream]["parts"]
+    if until <= entry["since"]:
+        return
+    start = max((entry["since"] - row["time"]) / span, 0.0)
+    stop = min((until - row["time"]) / span, float(parts))
+    entry["since"] = until
+    part = int(start)
+    while part < stop:
+        length = min(stop, part + 1.0) - max(start, float(part))
+        memory.exposed[stream, part] += length / entry["chance"]
+        part += 1
+
+
+@rare
+def dismiss(memory: Memory, at: int) -> None:
+    """Take a row off the list of those that are watched."""
+    rule = memory.rule[0]
+    watched = memory.watched
+    row = watched[at]["row"]
+    memory.rows[row]["heap"] = NOTHING
+    memory.streams[memory.rows[row]["stream"]]["watched"] -= 1
+    last = rule["watched"] - 1
+    rule["watched"] = last
+    if at != last:
+        watched[at] = watched[last]
+        memory.rows[watched[at]["row"]]["heap"] = WATCHED - at
+
+
+@rare
+def retire(memory: Memory, at: int) -> None:
+    """Take a row that leaves memory off the list, with the last of its life counted."""
+    stream = memory.rows[memory.watched[at]["row"]]["stream"]
+    expose(memory, at, max(memory.streams[stream]["horizon"], memory.watched[at]["since"]))
+    dismiss(memory, at)
+
+
+@rare
+def release(memory: Memory, at: int, grade: int) -> None:
+    """Make a watched row one like others, which may be evicted."""
+    rule = memory.rule[0]
+    row = memory.watched[at]["row"]
+    stream = memory.rows[row]["stream"]
+    streams = memory.streams
+    others = streams[stream]["held"] - streams[stream]["watched"]
+    retire(memory, at)
+    streams[stream]["first"] = min(streams[stream]["first"], memory.rows[row]["place"])
+    if rule["evict"] == EVICT_LOWEST:
+        heap.push(memory, stream, row, others)
+    elif rule["evict"] == EVICT_BY_SCORE:
+        grid.enter(memory, row, stream, grade)
+
+
+@rare
+def _lower(memory: Memory, threshold: float) -> None:
+    """Let the threshold fall: release who draws no less, and note the others' chances."""
+    rule = memory.rule[0]
+    watched = memory.watched
+    rule["threshold"] = threshold
+    for at in range(rule["watched"] - 1, -1, -1):
+        if watched[at]["draw"] >= threshold:
+            # Its grade as a newcomer's of the middle: it is graded again when rows are.
+            release(memory, at, memory.grids[0]["cells"] // memory.grids[0]["ages"] // 2)
+        else:
+            watched[at]["chance"] = min(watched[at]["chance"], threshold)
+
+
+@kernel
+def is_chosen(memory: Memory, draw: float) -> bool:
+    """Say whether a newcomer is to be watched; make room for it among the watched."""
+    rule = memory.rule[0]
+    if draw >= rule["threshold"] or rule["quota"] == 0:
+        return False
+    return rule["watched"] < rule["quota"] or _is_below_others(memory, draw)
+
+
+@rare
+def _is_below_others(memory: Memory, draw: float) -> bool:
+    """Lower the threshold until there is room; say whether the newcomer still draws below it."""
+    rule = memory.rule[0]
+    # All that draw as much as the greatest go together: rows of one key may share a draw.
+    while rule["watched"] >= rule["quota"]:
+        greatest = draw
+        for at in range(rule["watched"]):
+            greatest = max(greatest, memory.watched[at]["draw"])
+        _lower(memory, greatest)
+        if draw >= greatest:
+            return False
+    return True
+
+
+@rare
+def keep_to_quota(memory: Memory) -> None:
+    """Release rows until no more are watched than may be, where the quota itself has fallen."""
+    rule = memory.rule[0]
+    while rule["watched"] > rule["quota"]:
+        greatest = 0.0
+        for at in range(rule["watched"]):
+            greatest = max(greatest, memory.watched[at]["draw"])
+        _lower(memory, greatest)
+
+
+@rare
+def watch(memory: Memory, row: int, draw: float) -> None:
+    """Put a row that has just been inserted on the list of those that are watched."""
+    rule = memory.rule[0]
+    at = rule["watched"]
+    rule["watched"] = at + 1
+    entry = memory.watched[at]
+    entry["row"] = row
+    entry["draw"] = draw
+    entry["chance"] = rule["threshold"]
+    entry["since"] = memory.rows[row]["time"]
+    entry["matches"] = 0
+    entry["counted"] = 0
+    entry["likeliness"] = memory.rows[row]["priority"]
+    entry["cover"] = 0.0
+    entry["batch_cover"] = 0.0
+    memory.rows[row]["heap"] = WATCHED - at
+    memory.streams[memory.rows[row]["stream"]]["watched"] += 1
+
+
+@rare
+def _weight(memory: Memory, results: Results, at: int) -> float:
+    """Give how many results one of them stands for; 0 if not all that waited are watched.
+
+    Rows with the same draw are watched together.
+    """
+    members = results.members
+    weight = 1.0
+    for one in range(members.shape[1]):
+        place = memory.rows[members[at, one]]["heap"]
+        if place > WATCHED:
+            return 0.0
+        draw = memory.watched[WATCHED - place]["draw"]
+        chance = memory.watched[WATCHED - place]["chance"]
+        shared = False
+        for other in range(members.shape[1]):
+            entry = memory.watched[WATCHED - memory.rows[members[at, other]]["heap"]]
+            if other != one and entry["draw"] == draw:
+                shared = shared or other < one
+                chance = min(chance, entry["chance"])
+        if not shared:
+            weight /= chance
+    return weight
+
+
+@kernel
+def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
+    """Note results with the rows that waited for them, and what the watched ones tell."""
+    rows = memory.rows
+    members = results.members
+    for at in range(start, stop):
+        alone = members.shape[1] == 1
+        for one in range(members.shape[1]):
+            row = members[at, one]
+            if rows[row]["matches"] < MOST_MATCHES:
+                rows[row]["matches"] += 1
+        if rows[members[at, 0]]["heap"] > WATCHED:
+            continue
+        first = memory.watched[WATCHED - rows[members[at, 0]]["heap"]]
+        weight = 1.0 / first["chance"] if alone else _weight(memory, results, at)
+        if weight == 0.0:
+            continue
+        _note_watched(memory, arrival, results, at, weight)
+
+
+@rare
+def _note_watched(
+    memory: Memory, arrival: np.void, results: Results, at: int, weight: float
+) -> None:
+    rows = memory.rows
+    members = results.members
+    for one in range(members.shape[1]):
+        row = members[at, one]
+        stream = rows[row]["stream"]
+        entry = memory.watched[WATCHED - rows[row]["heap"]]
+        entry["matches"] += 1
+        part = int(max((arrival["time"] - rows[row]["time"]) / memory.grids[stream]["span"], 0.0))
+        part = min(part, memory.grids[stream]["parts"] - 1)
+        memory.matched[stream, part] += weight
+    # The result as such counts once: with the first of those that waited.
+    row = members[at, 0]
+    entry = memory.watched[WATCHED - rows[row]["heap"]]
+    gauge = memory.gauges[rows[row]["stream"]]
+    if entry["cover"] == 0.0 and entry["matches"] == 1:
+        gauge["clusters"] += 1
+    gauge["total"] += weight
+    gauge["batch_total"] += weight
+    # Var(sum of I_t / p_t) = sum of (1/p_t - 1) + 2 sum over s < t of (1/p_s - 1), as a row that is
+    # watched at t was at s; each term is estimated by itself times 1 / p_t.
+    gauge["variance"] += weight * (weight - 1.0 + 2.0 * entry["cover"])
+    gauge["batch_variance"] += weight * (weight - 1.0 + 2.0 * entry["batch_cover"])
+    entry["cover"] += weight - 1.0
+    entry["batch_cover"] += weight - 1.0
+
+
+@rare
+def begin_batch(memory: Memory) -> None:
+    """Forget what the batch before has shown."""
+    for at in range(memory.rule[0]["watched"]):
+        memory.watched[at]["batch_cover"] = 0.0
+    for stream in range(memory.gauges.size):
+        memory.gauges[stream]["batch_total"] = 0.0
+        memory.gauges[stream]["batch_variance"] = 0.0
+
+
+@rare
+def expose_all(memory: Memory, stream: int, until: float) -> None:
+    """Count the time that all watched rows of a stream have lived."""
+    for at in range(memory.rule[0]["watched"]):
+        if memory.rows[memory.watched[at]["row"]]["stream"] == stream:
+            expose(memory, at, until)
+
+
+@rare
+def watch_again(memory: Memory, at: int, row: int) -> None:
+    """Have a row that was put back into memory be the one of an entry that was put back."""
+    rule = memory.rule[0]
+    stream = memory.rows[row]["stream"]
+    streams = memory.streams
+    if rule["evict"] == EVICT_LOWEST:
+        heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
+    elif rule["evict"] == EVICT_BY_SCORE:
+        grid.leave(memory, row, stream)
+    memory.watched[at]["row"] = row
+    memory.rows[row]["heap"] = WATCHED - at
+    streams[stream]["watched"] += 1
+    rule["watched"] = max(rule["watched"], at + 1)

@@ -1,0 +1,382 @@
+"""What is learnt of the streams while they run, and what the strategy makes of it.
+
+Statistics change only at fixed points: when a stream's grid turns (a part of a life has gone by)
+and after every so many arrivals. Between two of them nothing that decides is changed, so any cut
+into batches leads to the same decisions.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels import grid, layout
+from penstock.engine.kernels.watch import expose_all
+from penstock.engine.likeliness import Likeliness
+from penstock.engine.store import GridShape
+from penstock.goals import MaxSubset
+from penstock.statistics.age_curve import AgeCurve
+from penstock.statistics.evidence import Evidence
+from penstock.statistics.outlook import Outlook, smoothed_curve
+from penstock.strategies import Waiting
+from penstock.strategies.division import divide
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.keys import KeyCoder
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
+    from penstock.strategies import ScoringStrategy
+
+# Octaves of weights that are told apart, below and above the average.
+_BELOW, _ABOVE = 14, 6
+# A half-life is no shorter than this, in lives.
+_SHORTEST = 0.5
+# Memory is divided anew so often, in parts of the longest life.
+_DIVIDE_EVERY = 4
+
+
+def grid_shape(plan: Plan, strategy: ScoringStrategy | None) -> GridShape:
+    """Say into what cells each stream's rows go."""
+    spans, parts = [], []
+    # A row waits for its window, and for those that may come late.
+    lives = [
+        side.window + max(o.lateness for i, o in enumerate(plan.sides) if i != s)
+        for s, side in enumerate(plan.sides)
+    ]
+    for side, life in zip(plan.sides, lives, strict=True):
+        wanted = 1 if strategy is None or not life else _parts(plan, strategy, side.name)
+        floating = plan.time.dtype.kind == "f"
+        wanted = wanted if floating else max(1, min(wanted, int(life)))
+        span = life / wanted if floating else -(-int(life) // wanted)
+        # Rows that need not wait have no ages to tell apart.
+        spans.append(span or max(lives) or 1)
+        parts.append(wanted)
+    grades = 1
+    if strategy is not None and strategy.grades_per_octave:
+        grades = strategy.grades_per_octave * (_BELOW + _ABOVE) + 1
+    return GridShape(tuple(spans), tuple(parts), grades)
+
+
+def _parts(plan: Plan, strategy: ScoringStrategy, name: str) -> int:
+    goal = plan.spec.goal
+    given = goal.curve if isinstance(goal, MaxSubset) else None
+    return len(given[name]) if given and name in given else strategy.parts
+
+
+class Learner:
+    """Learns what a scoring strategy needs to know, and sets what the kernels act on."""
+
+    def __init__(
+        self, plan: Plan, strategy: ScoringStrategy, store: Store, coder: KeyCoder
+    ) -> None:
+        count = len(plan.sides)
+        self._plan = plan
+        self._store = store
+        self._strategy = strategy
+        goal = plan.spec.goal
+        known = goal if isinstance(goal, MaxSubset) else MaxSubset()
+        self._half_life = known.half_life
+        self._curves = [
+            AgeCurve(known.curve[side.name]) if known.curve and side.name in known.curve else None
+            for side in plan.sides
+        ]
+        self._likeliness = Likeliness(plan, coder, known) if strategy.needs_frequencies else None
+        self.evidence = Evidence([expert.name for expert in strategy.experts])
+        self._now: float | None = None
+        self._began: float = 0.0
+        self._faded: float = 0.0  # the time at which sums were last faded
+        self._elapsed = 0.0  # time that was seen, faded
+        self._seen = np.zeros(count)  # tuples with a key, faded
+        self._new = np.zeros(count, np.int64)  # and those since the last review
+        self._turned = np.zeros(count)  # when each grid last turned
+        self._graded = np.zeros(count, np.int64)  # births when rows were last graded
+        self._nows: Array = np.zeros(0)
+        self._edges: Integers = np.zeros(0, np.int64)
+        self._outlooks = [self._outlook(s) for s in range(count)]
+
+    # --- The batch, in pieces between which something may change
+
+    def begin_batch(self, arrivals: Array) -> None:
+        """Find where the grids turn."""
+        times = arrivals["time"]
+        if not times.size:
+            return
+        grids = self._store.memory.grids
+        if self._now is None:
+            self._now = self._faded = self._began = times[0].item()
+            self._turned[:] = self._now
+            grids["now"] = np.floor(times[0] / grids["span"])
+            for s in range(grids.size):
+                self._rank(s)
+        nows = np.maximum.accumulate(np.maximum(times, self._now))
+        edges = []
+        for s in range(grids.size):
+            parts = np.floor(nows / grids["span"][s])
+            edges.append(np.flatnonzero(np.diff(parts, prepend=grids["now"][s])))
+        self._nows = nows
+        self._edges = np.unique(np.concatenate(edges))
+
+    def next_edge(self, at: int, stop: int) -> int:
+        """Give where the piece that begins at an arrival ends, at the latest at `stop`."""
+        place = int(np.searchsorted(self._edges, at, side="right"))
+        return min(stop, int(self._edges[place])) if place < self._edges.size else stop
+
+    def begin_piece(self, arrivals: Array, at: int, stop: int) -> None:
+        """Turn the grids that are due, and grade the tuples that come."""
+        grids = self._store.memory.grids
+        now = self._nows[at].item()
+        self._now = now
+        for s in range(grids.size):
+            part = int(np.floor(now / grids["span"][s]))
+            if part > grids["now"][s]:
+                self._turn(s, part, now)
+        if self._likeliness is None:
+            return
+        piece = arrivals[at:stop]
+        for s in range(grids.size):
+            mine = np.flatnonzero((piece["stream"] == s) & (piece["blank"] == 0))
+            if mine.size:
+                likely = self._likeliness.of(s, piece["value"][mine], piece["word"][mine])
+                piece["priority"][mine] = likely
+                fresh = Waiting(np.zeros(mine.size), likely, np.zeros(mine.size))
+                piece["grade"][mine] = self._grades(s, fresh)
+
+    def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
+        """Note who came."""
+        piece = arrivals[at:stop]
+        if stop > at:
+            self._now = max(self._now or 0, self._nows[stop - 1].item())
+        for s in range(self._new.size):
+            mine = piece[(piece["stream"] == s) & (piece["blank"] == 0)]
+            self._new[s] += mine.size
+            if self._likeliness is not None and mine.size:
+                self._likeliness.note(s, mine["value"], mine["word"], mine["priority"])
+
+    def review(self) -> None:
+        """Take in who came; called after every so many arrivals."""
+        if self._now is None:
+            return
+        passed = float(self._now - self._faded)
+        self._faded = self._now
+        longest = max(float(life) for life in self._lives())
+        factor = self._fade(passed / longest, longest) if longest else 0.5
+        self._elapsed = self._elapsed * factor + passed
+        self._seen = self._seen * factor + self._new
+        self._new[:] = 0
+        if self._likeliness is not None:
+            paces = [o.pace / self._span(s) for s, o in enumerate(self._outlooks)]
+            self._likeliness.review(factor, self._elapsed, paces)
+            for s in range(self._seen.size):
+                self._grade_again(s)
+
+    # --- A grid turns
+
+    def _turn(self, s: int, part: int, now: float) -> None:
+        memory = self._store.memory
+        steps = part - int(memory.grids["now"][s])
+        expose_all(memory, s, now)
+        factor = self._fade(steps / int(memory.grids["parts"][s]), self._lives()[s])
+        changed = self._compare(s, now, factor)
+        memory.matched[s] *= factor
+        memory.exposed[s] *= factor
+        grid.turn(memory, s, part)
+        self._turned[s] = now
+        self._outlooks[s] = self._outlook(s)
+        lives = self._lives()
+        if s == lives.index(max(lives)) and (part % _DIVIDE_EVERY == 0 or steps > _DIVIDE_EVERY):
+            self._divide()
+        for each in range(self._seen.size) if changed else (s,):
+            self._grade_again(each, at_once=changed)
+            self._rank(each)
+
+    def _compare(self, s: int, now: float, fade: float) -> bool:
+        """Compare what each expert predicted for the watched rows; say if another is followed."""
+        memory = self._store.memory
+        watched = memory.watched[: int(memory.rule["watched"][0])]
+        rows = memory.rows[watched["row"]]
+        mine = rows["stream"] == s
+        watched_places = np.flatnonzero(mine)
+        if not watched_places.size:
+            return False
+        entries, rows = watched[mine], rows[mine]
+        span = float(self._span(s))
+        since = np.maximum(rows["time"], self._turned[s])
+        ages = (since - rows["time"]) / span
+        passed = np.minimum((now - since) / span, float(memory.grids["parts"][s]))
+        gained = (entries["matches"] - entries["counted"]).astype(np.float64)
+        past = entries["counted"].astype(np.float64)
+        outlook = self._outlooks[s]
+        weights = 1.0 / entries["chance"]
+        weights /= weights.mean()
+        predicted = []
+        for expert in self._strategy.experts:
+            # By what was known of its key when it came: what was seen since then includes what is
+            # to be predicted, and a newcomer has nothing of the kind.
+            tuples = Waiting(ages, rows["priority"], past)
+            predicted.append(expert.expected(outlook, tuples) * passed)
+        changed = False
+        if outlook.curve.total > 0:
+            changed = self.evidence.add(predicted, gained, weights, fade)
+        memory.watched["counted"][watched_places] = entries["matches"]
+        if self._likeliness is not None:
+            words = memory.slots[rows["slot"], layout.WORD]
+            memory.watched["likeliness"][watched_places] = self._likeliness.of(
+                s, rows["value"], words
+            )
+        return changed
+
+    def _outlook(self, s: int) -> Outlook:
+        memory = self._store.memory
+        parts = int(memory.grids["parts"][s])
+        curve = self._curves[s]
+        if curve is None:
+            curve = AgeCurve(smoothed_curve(memory.matched[s, :parts], memory.exposed[s, :parts]))
+        watched = memory.watched[: int(memory.rule["watched"][0])]
+        watched = watched[memory.rows["stream"][watched["row"]] == s]
+        rate = self._seen[s] / self._elapsed if self._elapsed else 0.0
+        return Outlook(
+            curve, rate * float(self._span(s)), watched["likeliness"], 1.0 / watched["chance"]
+        )
+
+    def _divide(self) -> None:
+        """Divide memory between the streams, so that all together give most."""
+        memory = self._store.memory
+        expert = self._strategy.experts[self.evidence.followed]
+        rows = self._limit - int(memory.rule["quota"][0])
+        if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._elapsed:
+            return
+        outputs = [
+            partial(self._made_of, expert, outlook, float(self._span(s)))
+            for s, outlook in enumerate(self._outlooks)
+        ]
+        memory.streams["share"] = np.array(divide(rows, outputs)) / rows
+
+    def _made_of(
+        self, expert: ScoringStrategy, outlook: Outlook, span: float, rows: Floats
+    ) -> Floats:
+        """Give what a stream's window makes of rows: results per time, or the logarithm of a share.
+
+        A result of two streams needs one row that waits, of either stream, so what both give adds
+        up. One of more streams needs a row of each of the others, so shares are multiplied.
+        """
+        made = expert.output(outlook, rows)
+        if len(self._plan.sides) == 2:
+            return made / span
+        most = outlook.rate * outlook.curve.total
+        return np.log(np.maximum(made / most, 1e-3)) if most else np.zeros(rows.size)
+
+    # --- Grades and ranks
+
+    def _grades(self, s: int, tuples: Waiting) -> Integers:
+        octave = self._strategy.grades_per_octave
+        if not octave:
+            return np.zeros(tuples.ages.size, np.int64)
+        expert = self._strategy.experts[self.evidence.followed]
+        weights = np.maximum(expert.weights(self._outlooks[s], tuples), 1e-300)
+        grades = np.floor(octave * np.log2(weights) + 0.5).astype(np.int64) + octave * _BELOW
+        return np.clip(grades, 0, octave * (_BELOW + _ABOVE))
+
+    def _grade_again(self, s: int, *, at_once: bool = False) -> None:
+        """Grade a stream's rows anew, if so many tuples came since as there are rows."""
+        memory = self._store.memory
+        births = int(memory.rule["births"][0])
+        held = int(memory.streams["held"][s])
+        if self._likeliness is None or not held:
+            return
+        if births - self._graded[s] < held and not at_once:
+            return
+        self._graded[s] = births
+        place = np.empty(held, np.int64)
+        place = place[: grid.gather(memory, s, place)]
+        rows = memory.rows[place]
+        likely = rows["priority"]
+        if self._strategy.experts[self.evidence.followed].needs_fresh:
+            words = memory.slots[rows["slot"], layout.WORD]
+            likely = self._likeliness.of(s, rows["value"], words)
+        ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
+        tuples = Waiting(ages, likely, rows["matches"].astype(np.float64))
+        grid.rebuild(memory, s, place, self._grades(s, tuples))
+
+    def _rank(self, s: int) -> None:
+        """Rank a stream's cells by score; of equals, the oldest comes first."""
+        memory = self._store.memory
+        record = memory.grids[s]
+        ages, cells = int(record["ages"]), int(record["cells"])
+        expert = self._strategy.experts[self.evidence.followed]
+        worth = expert.by_age(self._outlooks[s])
+        worth = np.append(worth, min(0.0, float(worth.min())))  # who has outlived its time
+        age = (int(record["now"]) - np.arange(ages)) % ages
+        by_age = worth[age]
+        grades = cells // ages
+        octave = max(1, self._strategy.grades_per_octave)
+        weights = 2.0 ** ((np.arange(grades) - octave * _BELOW) / octave)
+        score = (weights[:, None] * by_age[None, :]).ravel() if grades > 1 else by_age
+        order = np.lexsort((-np.tile(age, grades), score))
+        memory.ranked[s, :cells] = order
+        memory.ranks[s, order] = np.arange(cells)
+        rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
+        memory.rising[s, :cells] = np.tile(rises[age], grades)
+        record["cursor"] = 0
+
+    # --- Small things
+
+    def _fade(self, passed: float, life: float) -> float:
+        """Give by how much what was learnt counts less after some time, in lives.
+
+        Until a stream has run for twice the half-life it is half of what it has run: how a join
+        begins, with empty windows, says little of how it goes on.
+        """
+        lived = float((self._now or 0) - self._began) / life if life else 0.0
+        return 0.5 ** (passed / min(self._half_life, max(_SHORTEST, lived / 2)))
+
+    def _span(self, s: int) -> int | float:
+        span: int | float = self._store.memory.grids["span"][s].item()
+        return span
+
+    def _lives(self) -> list[float]:
+        grids = self._store.memory.grids
+        return (grids["span"] * grids["parts"]).tolist()
+
+    def allow(self, rows: int) -> None:
+        """Be told how many rows may be held."""
+        self._limit = rows
+
+    # --- State
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Give what was learnt, for `restore`."""
+        saved = {
+            "clock": np.array(
+                [np.nan if self._now is None else self._now, self._faded, self._began]
+            ),
+            "elapsed": np.array([self._elapsed]),
+            "seen": self._seen,
+            "new": self._new,
+            "turned": self._turned,
+            "graded": self._graded,
+        }
+        saved |= self.evidence.save()
+        if self._likeliness is not None:
+            saved |= self._likeliness.save()
+        return saved
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on where the saved one stopped."""
+        kind = self._plan.time.dtype.type
+        now, faded, began = saved["clock"]
+        self._now = None if np.isnan(now) else kind(now).item()
+        self._faded, self._began = kind(faded).item(), kind(began).item()
+        self._elapsed = float(saved["elapsed"][0])
+        self._seen, self._new = saved["seen"].copy(), saved["new"].copy()
+        self._turned, self._graded = saved["turned"].copy(), saved["graded"].copy()
+        self.evidence.restore(saved)
+        if self._likeliness is not None:
+            self._likeliness.restore(saved)
+        for s in range(self._seen.size):
+            self._outlooks[s] = self._outlook(s)
+            self._rank(s)

@@ -1,0 +1,101 @@
+"""What was learnt, as bytes: of the streams, of the watched rows, and of every row in memory."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels.layout import CELL, GAUGE, WATCHED
+from penstock.engine.kernels.watch import watch_again
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, Integers
+    from penstock.engine.operator import Operator
+
+_WATCHED_FIELDS = (
+    "draw",
+    "chance",
+    "since",
+    "matches",
+    "counted",
+    "likeliness",
+    "cover",
+    "batch_cover",
+)
+
+
+def write_learnt(operator: Operator) -> bytes:
+    """Write what was learnt; rows are in the order of their queues."""
+    memory = operator.store.memory
+    watched = memory.watched[: int(memory.rule["watched"][0])]
+    arrays: dict[str, Array] = {
+        "parts": memory.grids["now"],
+        "matched": memory.matched,
+        "exposed": memory.exposed,
+        "watched.birth": memory.rows["birth"][watched["row"]],
+    }
+    for name in _WATCHED_FIELDS:
+        arrays[f"watched.{name}"] = watched[name]
+    for name in GAUGE.names or ():
+        arrays[f"gauges.{name}"] = memory.gauges[name]
+    for s in range(memory.streams.size):
+        rows = _in_queue(operator, s)
+        arrays[f"matches.{s}"] = memory.rows["matches"][rows]
+        arrays[f"grades.{s}"] = np.zeros(rows.size, np.int16)
+        if memory.links.size:
+            grades = memory.links[rows, CELL] // int(memory.grids["ages"][s])
+            free = memory.rows["heap"][rows] > WATCHED
+            arrays[f"grades.{s}"] = np.where(free, grades, 0).astype(np.int16)
+    if operator.learner is not None:
+        arrays |= {f"learner.{name}": array for name, array in operator.learner.save().items()}
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def read_learnt(data: bytes) -> dict[str, Array]:
+    """Read what `write_learnt` has written."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
+    """Have an operator whose rows are back know what was learnt."""
+    births = learnt["watched.birth"]
+    operator.store.reserve_watched(max(births.size, int(operator.store.memory.rule["quota"][0])))
+    memory = operator.store.memory
+    memory.matched[:] = learnt["matched"]
+    memory.exposed[:] = learnt["exposed"]
+    for name in GAUGE.names or ():
+        memory.gauges[name] = learnt[f"gauges.{name}"]
+    for name in _WATCHED_FIELDS:
+        memory.watched[name][: births.size] = learnt[f"watched.{name}"]
+    everyone = []
+    for s in range(memory.streams.size):
+        rows = _in_queue(operator, s)
+        memory.rows["matches"][rows] = learnt[f"matches.{s}"]
+        everyone.append(rows)
+    rows = np.concatenate(everyone)
+    order = np.argsort(memory.rows["birth"][rows])
+    found = rows[order[np.searchsorted(memory.rows["birth"][rows], births, sorter=order)]]
+    for at, row in enumerate(found):
+        watch_again(memory, at, int(row))
+    if operator.learner is not None:
+        prefix = "learner."
+        operator.learner.allow(operator.row_limit or 0)
+        operator.learner.restore(
+            {n.removeprefix(prefix): a for n, a in learnt.items() if n.startswith(prefix)}
+        )
+
+
+def _in_queue(operator: Operator, s: int) -> Integers:
+    """Give a stream's rows in time order."""
+    memory = operator.store.memory
+    record = memory.streams[s]
+    base = int(record["base"])
+    queue = memory.queue[base + int(record["head"]) : base + int(record["tail"])]
+    return queue[queue >= 0].astype(np.int64)

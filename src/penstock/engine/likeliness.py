@@ -1,0 +1,206 @@
+"""What the frequencies of values say of a tuple: how likely it is to match, 1 on average."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.engine.intake import is_hashed
+from penstock.engine.kernels import layout
+from penstock.errors import SpecificationError, must
+from penstock.statistics.frequencies import Frequencies
+from penstock.statistics.value_sample import ValueSample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.keys import KeyCoder
+    from penstock.engine.plan import Plan
+    from penstock.goals import MaxSubset
+
+# Sums of likeliness are kept as whole numbers of this: whole numbers add up to the same in any
+# order, and decisions must not depend on how batches were cut.
+_GRAIN = 2.0**-16
+_LARGE = 2.0**40
+# What is average is taken over the last few reviews: as a stream is watched for longer, a value
+# that is still unseen says more, and all that is relative to the average must keep up.
+_RECENT = 0.8
+
+
+class Likeliness:
+    """Counts the values of all streams, and says how likely a value is to be matched.
+
+    For a tuple of one stream it is the product, over the other streams, of how often its value
+    comes there (for predicates other than equality: of the share of values that it matches), and
+    1 on average over the stream's tuples. A value is believed to be rare only as far as it has
+    been watched: one result's worth of doubt is added to what was counted.
+    """
+
+    def __init__(self, plan: Plan, coder: KeyCoder, goal: MaxSubset) -> None:
+        count = len(plan.sides)
+        self._plan = plan
+        self._equal = plan.rule.kind == layout.EQUAL
+        self._counts = [Frequencies() for _ in range(count)]
+        self._samples = [ValueSample() for _ in range(count)]
+        self._known = [_known(plan, coder, goal, s) for s in range(count)]
+        self._waiting: list[list[Array]] = [[] for _ in range(count)]
+        self._sums = np.zeros((count, 2))  # of raw likeliness, and of tuples
+        self._new = np.zeros((count, 2), np.int64)  # the same since the last review, in grains
+        self._elapsed = 0.0
+        self._paces = [0.0] * count
+        self._age = 0.0  # in half-lives
+
+    def of(self, s: int, values: Array, words: Integers) -> Floats:
+        """Give the likeliness of tuples of a stream."""
+        likely: Floats = self._raw(s, values, words) / self._mean(s)
+        return likely
+
+    def note(self, s: int, values: Array, words: Integers, likely: Floats) -> None:
+        """Remember tuples that came, and what was said of them, for the next review."""
+        grains = np.minimum(likely * (self._mean(s) / self._unseen(s) / _GRAIN), _LARGE)
+        self._new[s, 0] += int(grains.astype(np.int64).sum())
+        self._new[s, 1] += likely.size
+        self._waiting[s].append((values if self._by_value else words).copy())
+
+    def _mean(self, s: int) -> float:
+        """Give the mean of raw likeliness over the stream's tuples."""
+        total, tuples = self._sums[s]
+        return max(total / tuples if tuples else self._unseen(s), 1e-300)
+
+    def _unseen(self, s: int) -> float:
+        """Give the raw likeliness of a value that was not seen in any other stream."""
+        return float(self._scale(s) ** (len(self._plan.sides) - 1))
+
+    @property
+    def _by_value(self) -> bool:
+        """Whether values say what matches: also hashes of keys that are not their own words."""
+        return not self._equal or is_hashed(self._plan)
+
+    def review(self, factor: float, elapsed: float, paces: Sequence[float]) -> None:
+        """Count who came; let what came before count less by a factor."""
+        for s in range(len(paces)):
+            self._sums[s] *= min(factor, _RECENT)
+            if not self._elapsed and self._equal:
+                continue  # nothing was known yet: what was said of them says nothing
+            self._sums[s, 0] += int(self._new[s, 0]) * _GRAIN * self._unseen(s)
+            self._sums[s, 1] += int(self._new[s, 1])
+        self._new[:] = 0
+        self._elapsed, self._paces = elapsed, list(paces)
+        self._age -= float(np.log2(factor)) if factor > 0 else 0.0
+        for s, waiting in enumerate(self._waiting):
+            came = np.concatenate(waiting) if waiting else np.zeros(0, np.int64)
+            waiting.clear()
+            if self._equal:
+                self._counts[s].fade(max(factor, 1e-12))
+                self._counts[s].add(came.astype(np.int64))
+                self._counts[s].forget()
+            elif came.size:
+                self._samples[s].add(came.astype(np.float64), _spread(came), self._age)
+
+    def _raw(self, s: int, values: Array, words: Integers) -> Floats:
+        raw = np.ones(values.size)
+        for other in range(len(self._plan.sides)):
+            if other == s:
+                continue
+            known = self._known[other]
+            keys = values if self._by_value else words
+            if self._equal and known is not None:
+                place = np.minimum(np.searchsorted(known[0], keys), known[0].size - 1)
+                raw *= np.where(known[0][place] == keys, known[1][place], 0.0) + 1e-12
+            elif self._equal:
+                raw *= (self._counts[other].of(keys) + 1.0) * self._scale(s)
+            else:
+                low, high = self._reach(s, other, values.astype(np.float64))
+                share = self._samples[other].share_between(low, high)
+                raw *= np.maximum(share, 1e-4)
+        return raw
+
+    def _scale(self, s: int) -> float:
+        """Give the rate of a value that was not seen: one result's worth of time more than was."""
+        if not self._equal or any(known is not None for known in self._known):
+            return 1.0
+        pace = self._paces[s]
+        doubt = 1.0 / pace if pace > 0 else max(self._elapsed, 1.0)
+        return 1.0 / (self._elapsed + doubt)
+
+    def _reach(self, s: int, other: int, values: Floats) -> tuple[Floats, Floats]:
+        """Give the least and greatest value of another stream that each value matches."""
+        rule, chain = self._plan.rule, self._plan.chain
+        if rule.kind == layout.WITHIN:
+            return values - float(rule.high), values + float(rule.high)
+        steps = chain[other] - chain[s]
+        if rule.kind == layout.BAND:
+            low, high = float(rule.low) * steps, float(rule.high) * steps
+            return values + min(low, high), values + max(low, high)
+        everything = np.full(values.size, np.inf)
+        if rule.operator == layout.UNEQUAL:
+            return -everything, everything
+        upwards = rule.operator in (layout.LESS, layout.LESS_OR_EQUAL)
+        if upwards == (steps > 0):
+            return values, everything
+        return -everything, values
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Give the state, for `restore`."""
+        saved = {
+            "likeliness": np.array([self._elapsed, self._age, *self._paces]),
+            "likeliness.sums": self._sums,
+            "likeliness.new": self._new,
+        }
+        for s in range(len(self._waiting)):
+            waiting = self._waiting[s]
+            saved[f"waiting.{s}"] = np.concatenate(waiting) if waiting else np.zeros(0)
+            kept = self._counts[s].save() if self._equal else self._samples[s].save()
+            saved |= {f"values.{s}.{name}": array for name, array in kept.items()}
+        return saved
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on where the saved one stopped."""
+        self._elapsed, self._age, *self._paces = saved["likeliness"].tolist()
+        self._sums = saved["likeliness.sums"].copy()
+        self._new = saved["likeliness.new"].copy()
+        for s in range(len(self._waiting)):
+            waiting = saved[f"waiting.{s}"]
+            self._waiting[s] = [waiting] if waiting.size else []
+            start = f"values.{s}."
+            kept = {n.removeprefix(start): a for n, a in saved.items() if n.startswith(start)}
+            (self._counts if self._equal else self._samples)[s].restore(kept)
+
+
+def _spread(values: Array) -> Floats:
+    """Give each value a number in [0, 1), which follows from it and its place among equals."""
+    order = np.argsort(values, kind="stable")
+    ranks = np.empty(values.size)
+    # The golden ratio's multiples: evenly spread, and equal values get different ones.
+    ranks[order] = (0.5 + np.arange(values.size) * 0.6180339887498949) % 1.0
+    return ranks
+
+
+def _known(plan: Plan, coder: KeyCoder, goal: MaxSubset, s: int) -> tuple[Integers, Floats] | None:
+    """Give the frequencies that the user knows: words of values, in order, and their shares."""
+    side = plan.sides[s]
+    given = (goal.frequencies or {}).get(side.name)
+    if given is None:
+        return None
+    types = [side.schema.field(name).type for name in side.columns]
+    rows = [value if isinstance(value, tuple) else (value,) for value in given]
+    try:
+        columns = [
+            pa.chunked_array([pa.array([row[i] for row in rows], type_)])
+            for i, type_ in enumerate(types)
+        ]
+    except (pa.ArrowInvalid, pa.ArrowTypeError, IndexError) as error:
+        raise SpecificationError(
+            must(
+                f'frequencies of stream "{side.name}"',
+                f"of values like those of {', '.join(side.columns)} ({', '.join(map(str, types))})",
+                next(iter(given)),
+                "give a share for each value of the predicate's columns",
+            )
+        ) from error
+    words = coder.hashes(columns) if plan.keys else columns[0].to_numpy().view(np.int64)
+    order = np.argsort(words)
+    return words[order], np.array(list(given.values()))[order]

@@ -1,0 +1,110 @@
+"""The tuples that are watched: who they are, and what they say of all the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.intake import is_hashed
+from penstock.engine.kernels import layout
+from penstock.engine.kernels.watch import begin_batch, keep_to_quota
+from penstock.engine.kernels.words import stir_each
+
+if TYPE_CHECKING:
+    from penstock.budget import Budget
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
+
+# Any word: so that these draws have nothing to do with those of strategies.
+_SALT = np.int64(0x5DEECE66D)
+_UNIT = 2.0**-53
+# Of the quota: a threshold is raised no further than to fill so much of it, so that chance does
+# not lower it again at once.
+_FILL = 0.9
+
+
+class Monitor:
+    """Keeps the number of watched rows to its quota, and draws for the tuples that come."""
+
+    def __init__(self, plan: Plan, store: Store, budget: Budget, *, always: bool) -> None:
+        self._always = always  # whether results are noted even if nobody is watched
+        self._plan = plan
+        self._store = store
+        self._budget = budget
+
+    def allow(self, rows: int) -> None:
+        """Set the quota, where so many rows may be held."""
+        quota = self._budget.monitored(rows)
+        self._store.reserve_watched(quota)
+        rule = self._store.memory.rule[0]
+        rule["quota"] = quota
+        rule["notes"] = quota > 0 or self._always
+        if rule["watched"] > quota:
+            keep_to_quota(self._store.memory)
+
+    def begin_batch(self) -> None:
+        """Forget what the batch before has shown."""
+        begin_batch(self._store.memory)
+
+    def review(self) -> None:
+        """Raise the threshold if fewer rows are watched than may be."""
+        memory = self._store.memory
+        rule = memory.rule[0]
+        watched = memory.watched[: rule["watched"]]
+        if not watched.size or rule["watched"] >= _FILL * rule["quota"]:
+            return
+        # As many tuples are alive, shed ones included, as the watched ones stand for.
+        alive = float(np.sum(1.0 / watched["chance"]))
+        raised = max(rule["threshold"], _FILL * rule["quota"] / alive)
+        rule["threshold"] = min(1.0, raised)
+
+    def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
+        """Draw for tuples of one stream, in time order: by their times, keys and places.
+
+        With more than two streams the rows of a result must be watched together, or it would
+        hardly ever be seen: then tuples of the same key share a draw.
+        """
+        hashes = np.full(times.size, self._plan.spec.seed, np.int64)
+        stir_each(hashes, np.full(times.size, _SALT))
+        keys = words
+        if self._plan.rule.kind != layout.EQUAL or is_hashed(self._plan):
+            keys = _bits(values)
+        if len(self._plan.sides) == 2:
+            stir_each(hashes, np.full(times.size, s, np.int64))
+            stir_each(hashes, _bits(times))
+            stir_each(hashes, keys)
+            stir_each(hashes, _number_among_equals(times, keys))
+        elif self._plan.rule.kind == layout.EQUAL:
+            stir_each(hashes, keys)
+        else:
+            stir_each(hashes, self._cells(values))
+        return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
+
+    def _cells(self, values: Array) -> Integers:
+        """Give cells of values that are wide beside what a row reaches: neighbours share one."""
+        rule = self._plan.rule
+        width = 32.0 * max(float(rule.width), float(rule.high) - float(rule.low))
+        if rule.kind == layout.COMPARE:
+            return np.zeros(values.size, np.int64)
+        bounded = np.clip(np.floor(values / width), -(2.0**62), 2.0**62)
+        cells: Integers = bounded.astype(np.int64)
+        return cells
+
+
+def _bits(values: Array) -> Integers:
+    return np.ascontiguousarray(values).view(np.int64)
+
+
+def _number_among_equals(times: Array, keys: Integers) -> Integers:
+    """Number the tuples of the same time and key; those of a time stand side by side."""
+    if not times.size or not np.any(times[1:] == times[:-1]):
+        return np.zeros(times.size, np.int64)
+    order = np.lexsort((np.arange(times.size), keys, times))
+    new = np.ones(times.size, np.bool_)
+    new[1:] = (times[order][1:] != times[order][:-1]) | (keys[order][1:] != keys[order][:-1])
+    starts = np.flatnonzero(new)
+    numbers = np.empty(times.size, np.int64)
+    numbers[order] = np.arange(times.size) - np.repeat(starts, np.diff(starts, append=times.size))
+    return numbers

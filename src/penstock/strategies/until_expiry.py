@@ -1,0 +1,59 @@
+"""UNTIL-EXPIRY: who is in stays in; newcomers only find what room is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.goals import Goal, MaxSubset
+from penstock.strategies.base import ScoringStrategy
+
+if TYPE_CHECKING:
+    from penstock.statistics.outlook import Outlook
+    from penstock.strategies.base import Waiting
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class UntilExpiry(ScoringStrategy):
+    """Keep tuples until they expire: a newcomer that finds no room is dropped.
+
+    As good as AGE where most matches come late in the window, and no better than chance
+    elsewhere.
+
+    References
+    ----------
+    UNTIL-EXPIRY in `srivastava04` 6.1.1.
+
+    Examples
+    --------
+    >>> from penstock.statistics.age_curve import AgeCurve
+    >>> from penstock.statistics.outlook import Outlook
+    >>> outlook = Outlook(AgeCurve([1, 2]), 1.0, np.ones(1), np.ones(1))
+    >>> UntilExpiry().by_age(outlook).tolist()
+    [1.0, 2.0, 0.0]
+    """
+
+    name: ClassVar[str] = "until-expiry"
+    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    parts: int = 32
+
+    def by_age(self, outlook: Outlook) -> Floats:
+        """Give more the older, until it expires."""
+        worth = np.arange(1.0, outlook.curve.parts + 2, dtype=np.float64)
+        worth[-1] = 0.0
+        return worth
+
+    def output(self, outlook: Outlook, rows: Floats) -> Floats:
+        """Give each row's results over a whole life."""
+        needed = outlook.rate * outlook.curve.parts
+        made: Floats = np.minimum(rows, needed) * outlook.pace
+        return made
+
+    def expected(self, outlook: Outlook, tuples: Waiting) -> Floats:
+        """Give the average."""
+        return np.full(tuples.ages.size, outlook.pace)
