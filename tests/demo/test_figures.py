@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from penstock.demo import Run
+from penstock.statistics.recall import Estimate
 
 RUN = Run(
     strategy="fifo",
@@ -19,11 +20,25 @@ RUN = Run(
     batch_rows=(100_000, 90_000, 60_000),
     batch_seconds=(20.0, 1.0, 2.0),
     recall_in_bins=np.array([1.0, np.nan, 0.5]),
+    estimate=Estimate(0.081, 0.0722, 0.0954),
 )
 
 
 def test_cells_of_the_table() -> None:
-    assert RUN.cells() == ("fifo", "12,345", "8.3", "511", "22", "50")
+    assert RUN.cells() == (
+        "fifo",
+        "12,345",
+        "8.3",
+        "8.1 (7.2 to 9.5)",
+        "511",
+        "22",
+        "50",
+    )
+
+
+def test_what_cannot_be_estimated_or_needs_no_estimate() -> None:
+    assert replace(RUN, estimate=None).cells()[3] == "?"
+    assert replace(RUN, estimate=Estimate(1.0, 1.0, 1.0)).cells()[3] == "100"
 
 
 @pytest.mark.parametrize(("rows", "shown"), [(30_000, "10"), (25_500, "8.5"), (120, "0.0")])

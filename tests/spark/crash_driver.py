@@ -43,6 +43,14 @@ JOINS = {
         budget=ps.Budget(rows=24),
         seed=5,
     ),
+    # What is learnt, and which model is followed, must survive as well.
+    "learning": ps.Join(
+        streams=_STREAMS,
+        on=_ON,
+        goal=ps.MaxSubset(parts=8, half_life=1),
+        budget=ps.Budget(rows=24, monitor=0.25),
+        seed=5,
+    ),
 }
 
 

@@ -13,6 +13,8 @@ from penstock.demo.scenario import DAYS, LIFE_DAYS, ZIPF
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from penstock.statistics.recall import Estimate
+
 __all__ = ["Demonstration", "Run"]
 
 Floats = npt.NDArray[np.float64]
@@ -21,6 +23,7 @@ _HEADINGS = (
     "strategy",
     "results",
     "recall %",
+    "estimated, with\n95 % interval",
     "rows held\nat most",
     "kB of state\nat the end",
     "thousand\nrows/s",
@@ -52,6 +55,11 @@ class Run:
         Rows that each micro-batch took in, of both streams, and what it took, by Spark's clock.
     recall_in_bins
         Recall among the results of each bin of time; NaN where the exact join has none.
+    estimate
+        Recall as the join itself estimates it, which does not know the exact answer; None if it
+        cannot tell.
+    choice
+        Which model of the streams is followed, and why, where there is a choice.
     """
 
     strategy: str
@@ -65,6 +73,8 @@ class Run:
     batch_rows: tuple[int, ...]
     batch_seconds: tuple[float, ...]
     recall_in_bins: Floats
+    estimate: Estimate | None = None
+    choice: str | None = None
 
     @property
     def thousand_rows_per_second(self) -> float:
@@ -80,10 +90,21 @@ class Run:
             self.strategy,
             f"{self.results:,}",
             f"{100 * self.recall:.1f}",
+            self._estimated(),
             f"{self.rows_most:,}",
             f"{self.state_bytes / 1e3:,.0f}",
             f"{self.thousand_rows_per_second:,.{0 if self.thousand_rows_per_second >= 10 else 1}f}",
         )
+
+    def _estimated(self) -> str:
+        if self.estimate is None:
+            return "?"
+        value, low, high = (
+            100 * share for share in (self.estimate.value, self.estimate.low, self.estimate.high)
+        )
+        if low == high:
+            return f"{value:.0f}"
+        return f"{value:.1f} ({low:.1f} to {high:.1f})"
 
     def as_json(self) -> dict[str, object]:
         """Give its figures as JSON knows them."""
@@ -140,7 +161,14 @@ class Demonstration:
     @property
     def note(self) -> str:
         """What is to be known to read the table."""
-        return "Speed leaves out the first micro-batch, in which Spark starts its Python workers."
+        choices = [f'"{run.strategy}" follows {run.choice}.' for run in self.runs if run.choice]
+        return " ".join(
+            [
+                *choices,
+                "The estimate is the join's own: it has not seen the exact answer.",
+                "Speed leaves out the first micro-batch, in which Spark starts its Python workers.",
+            ]
+        )
 
     @property
     def question(self) -> str:

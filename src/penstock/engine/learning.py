@@ -72,7 +72,7 @@ class Learner:
     """Learns what a scoring strategy needs to know, and sets what the kernels act on."""
 
     def __init__(
-        self, plan: Plan, strategy: ScoringStrategy, store: Store, coder: KeyCoder
+        self, plan: Plan, strategy: ScoringStrategy, store: Store, coder: KeyCoder, rows: int
     ) -> None:
         count = len(plan.sides)
         self._plan = plan
@@ -85,7 +85,10 @@ class Learner:
             AgeCurve(known.curve[side.name]) if known.curve and side.name in known.curve else None
             for side in plan.sides
         ]
-        self._likeliness = Likeliness(plan, coder, known) if strategy.needs_frequencies else None
+        self._limit = rows
+        self._likeliness = None
+        if strategy.needs_frequencies:
+            self._likeliness = Likeliness(plan, coder, known, rows)
         self.evidence = Evidence([expert.name for expert in strategy.experts])
         self._now: float | None = None
         self._began: float = 0.0

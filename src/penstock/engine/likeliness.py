@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # order, and decisions must not depend on how batches were cut.
 _GRAIN = 2.0**-16
 _LARGE = 2.0**40
+# Values whose frequencies are remembered, for each row of the budget and in all: what is learnt
+# must not take more than what is kept.
+_VALUES_PER_ROW, _FEWEST_VALUES, _MOST_VALUES = 2, 1024, 1 << 16
 # What is average is taken over the last few reviews: as a stream is watched for longer, a value
 # that is still unseen says more, and all that is relative to the average must keep up.
 _RECENT = 0.8
@@ -39,11 +42,12 @@ class Likeliness:
     been watched: one result's worth of doubt is added to what was counted.
     """
 
-    def __init__(self, plan: Plan, coder: KeyCoder, goal: MaxSubset) -> None:
+    def __init__(self, plan: Plan, coder: KeyCoder, goal: MaxSubset, rows: int) -> None:
         count = len(plan.sides)
         self._plan = plan
         self._equal = plan.rule.kind == layout.EQUAL
-        self._counts = [Frequencies() for _ in range(count)]
+        limit = min(max(_VALUES_PER_ROW * rows, _FEWEST_VALUES), _MOST_VALUES)
+        self._counts = [Frequencies(limit) for _ in range(count)]
         self._samples = [ValueSample() for _ in range(count)]
         self._known = [_known(plan, coder, goal, s) for s in range(count)]
         self._waiting: list[list[Array]] = [[] for _ in range(count)]

@@ -109,7 +109,8 @@ class Operator:
         if budget is not None:
             self.monitor = Monitor(plan, self.store, budget, always=scoring is not None)
         if scoring is not None:
-            self.learner = Learner(plan, scoring, self.store, self.coder)
+            rows = self.row_limit or 0
+            self.learner = Learner(plan, scoring, self.store, self.coder, rows)
         self._interval = _interval(self.row_limit)
         self.reviewed = -1  # births at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
