@@ -69,3 +69,58 @@ class NaiveIndex:
 
     def live(self) -> set[Key]:
         return {key for key, chains in self.chains.items() if any(chains)}
+
+
+@dataclass
+class NaiveGrid:
+    """One stream's rows with their grades: the lowest is found by looking at all of them.
+
+    `ranks` and `rises` are by (grade, age in parts): which rows are worth least, and where rows
+    gain by growing older.
+    """
+
+    span: int
+    ages: int
+    now: int = 0
+    rows: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
+    ranks: dict[tuple[int, int], int] = field(default_factory=dict)
+    rises: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    def enter(self, row: int, time: int, birth: int, grade: int) -> None:
+        self.rows[row] = (time, birth, grade, self.part_of(time))
+
+    def part_of(self, time: int) -> int:
+        """Give the part of time that a row counts as of: no older than all ages, and not ahead."""
+        return min(max(time // self.span, self.now - self.ages + 1), self.now)
+
+    def turn(self, now: int) -> None:
+        self.now = now
+        for row, (time, birth, grade, part) in self.rows.items():
+            self.rows[row] = (time, birth, grade, max(part, now - self.ages + 1))
+
+    def grade(self, grades: dict[int, int]) -> None:
+        """Put all rows in anew."""
+        for row, grade in grades.items():
+            time, birth, _, _ = self.rows[row]
+            self.enter(row, time, birth, grade)
+
+    def order(self, row: int) -> tuple[int, int]:
+        return self.rows[row][:2]
+
+    def cell(self, row: int) -> tuple[int, int]:
+        _, _, grade, part = self.rows[row]
+        return grade, self.now - part
+
+    def lowest(self) -> int | None:
+        if not self.rows:
+            return None
+        cell = min(map(self.cell, self.rows), key=self.ranks.__getitem__)
+        inside = sorted((row for row in self.rows if self.cell(row) == cell), key=self.order)
+        return inside[-1 if self.rises[cell] else 0]
+
+    def is_lower(self, time: int, grade: int) -> bool:
+        """Say whether a newcomer would go before the lowest row."""
+        lowest = self.lowest()
+        assert lowest is not None
+        mine, other = (grade, self.now - self.part_of(time)), self.cell(lowest)
+        return self.rises[mine] if mine == other else self.ranks[mine] < self.ranks[other]

@@ -1,0 +1,134 @@
+"""The grid of cells against a list of rows that is searched from end to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from penstock.engine.kernels import grid, layout
+from tests.engine.kernels.memories import make_store
+from tests.engine.support import choices, examples
+from tests.oracles.naive_structures import NaiveGrid
+
+if TYPE_CHECKING:
+    from penstock.engine.kernels.layout import Memory
+    from tests.engine.support import Pick
+
+pytestmark = pytest.mark.nojit
+
+_GRADES, _PARTS, _SPAN = 3, 4, 5
+_AGES = _PARTS + 2
+_CELLS = _GRADES * _AGES
+
+
+def make_memory() -> Memory:
+    """Give a memory whose streams have three grades and lives of four parts."""
+    memory = make_store(evict=layout.EVICT_BY_SCORE).memory
+    memory.grids["span"], memory.grids["parts"], memory.grids["ages"] = _SPAN, _PARTS, _AGES
+    memory.grids["cells"] = _CELLS
+    return memory._replace(
+        cells=np.full((2, _CELLS, 2), layout.NOTHING, np.int32),
+        ranks=np.zeros((2, _CELLS), np.int32),
+        ranked=np.zeros((2, _CELLS), np.int32),
+        rising=np.zeros((2, _CELLS), np.int32),
+    )
+
+
+def rank(memory: Memory, s: int, twin: NaiveGrid, pick: Pick) -> None:
+    """Rank the cells anew, at random."""
+    order = np.random.default_rng(pick(0, 10**6)).permutation(_CELLS)
+    rises = np.random.default_rng(pick(0, 10**6)).integers(0, 2, _CELLS)
+    memory.ranked[s], memory.rising[s] = order, rises
+    memory.ranks[s, order] = np.arange(_CELLS)
+    memory.grids["cursor"][s] = 0
+    for cell in range(_CELLS):
+        grade, place = divmod(cell, _AGES)
+        age = (twin.now - place) % _AGES
+        twin.ranks[grade, age] = int(memory.ranks[s, cell])
+        twin.rises[grade, age] = bool(rises[cell])
+
+
+@given(pick=choices())
+@examples(100)
+def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
+    memory = make_memory()
+    twins = [NaiveGrid(_SPAN, _AGES), NaiveGrid(_SPAN, _AGES)]
+    for s, twin in enumerate(twins):
+        twin.now = memory.grids["now"][s] = pick(-3, 3)
+        rank(memory, s, twin, pick)
+    free = list(range(50))
+    for birth in range(pick(1, 60)):
+        s = pick(0, 1)
+        twin = twins[s]
+        step = pick(0, 9)
+        if step >= 4 and free:
+            row = free.pop(pick(0, len(free) - 1))
+            # Of the present, or late, or older than a whole life; never ahead of the grid.
+            time = (twin.now + 1) * _SPAN - pick(1, _SPAN * (_AGES + 2))
+            grade = pick(0, _GRADES - 1)
+            memory.rows[row]["time"], memory.rows[row]["birth"] = time, birth
+            memory.rows[row]["stream"] = s
+            grid.enter(memory, row, s, grade)
+            twin.enter(row, time, birth, grade)
+        elif step == 3 and twin.rows:
+            row = list(twin.rows)[pick(0, len(twin.rows) - 1)]
+            grid.leave(memory, row, s)
+            del twin.rows[row]
+            free.append(row)
+        elif step == 2:
+            later = twin.now + pick(1, 3 * _AGES if pick(0, 3) == 0 else 2)
+            grid.turn(memory, s, later)
+            twin.turn(later)
+            # As the engine does: what a cell is worth follows from its age.
+            rank(memory, s, twin, pick)
+        elif step == 1:
+            rank(memory, s, twin, pick)
+        elif step == 0:
+            rows = sorted(twin.rows, key=twin.order)
+            grades = [pick(0, _GRADES - 1) for _ in rows]
+            grid.rebuild(memory, s, np.array(rows, np.int64), np.array(grades, np.int64))
+            twin.grade(dict(zip(rows, grades, strict=True)))
+        for stream, each in enumerate(twins):
+            check(memory, stream, each, pick)
+
+
+def check(memory: Memory, s: int, twin: NaiveGrid, pick: Pick) -> None:
+    lowest = grid.lowest(memory, s)
+    assert lowest == (layout.NOTHING if twin.lowest() is None else twin.lowest())
+    if lowest == layout.NOTHING:
+        return
+    time, grade = twin.now * _SPAN + pick(-2 * _SPAN, _SPAN - 1), pick(0, _GRADES - 1)
+    assert grid.is_lower(memory, s, time, grade, lowest) == twin.is_lower(time, grade)
+
+
+def test_a_grid_gives_up_its_rows_in_order() -> None:
+    memory = make_memory()
+    twin = NaiveGrid(_SPAN, _AGES)
+    rank(memory, 0, twin, lambda first, last: min(last, first + 7))
+    times = [4, 0, 3, 3, 1, -9, -40, 2, 4, -9]
+    for row, time in enumerate(times):
+        memory.rows[row]["time"], memory.rows[row]["birth"] = time, row
+        grid.enter(memory, row, 0, row % _GRADES)
+        twin.enter(row, time, row, row % _GRADES)
+    given_up = []
+    while twin.rows:
+        row = grid.lowest(memory, 0)
+        assert row == twin.lowest()
+        grid.leave(memory, row, 0)
+        del twin.rows[row]
+        given_up.append(row)
+    assert sorted(given_up) == list(range(len(times)))
+    assert grid.lowest(memory, 0) == layout.NOTHING
+
+
+def test_rows_that_are_watched_are_not_gathered() -> None:
+    memory = make_memory()
+    memory = memory._replace(queue=np.array([3, layout.NOTHING, 1, 2], np.int32))
+    memory.streams["tail"][0] = 4
+    memory.rows["heap"][[1, 2, 3]] = [layout.NOTHING, layout.WATCHED - 5, layout.NOTHING]
+    rows = np.zeros(4, np.int64)
+    assert grid.gather(memory, 0, rows) == 2
+    assert rows[:2].tolist() == [3, 1]
