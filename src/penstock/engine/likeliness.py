@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
+from penstock.engine.kernels.words import stir_each
 from penstock.errors import SpecificationError, must
 from penstock.statistics.frequencies import Frequencies
 from penstock.statistics.value_sample import ValueSample
@@ -31,6 +32,7 @@ _VALUES_PER_ROW, _FEWEST_VALUES, _MOST_VALUES = 2, 1024, 1 << 16
 # What is average is taken over the last few reviews: as a stream is watched for longer, a value
 # that is still unseen says more, and all that is relative to the average must keep up.
 _RECENT = 0.8
+_UNIT = 2.0**-53
 
 
 class Likeliness:
@@ -102,7 +104,7 @@ class Likeliness:
                 self._counts[s].add(came.astype(np.int64))
                 self._counts[s].forget()
             elif came.size:
-                self._samples[s].add(came.astype(np.float64), _spread(came), self._age)
+                self._samples[s].add(came.astype(np.float64), _spread(came, self._age), self._age)
 
     def _raw(self, s: int, values: Array, words: Integers) -> Floats:
         raw = np.ones(values.size)
@@ -174,13 +176,18 @@ class Likeliness:
             (self._counts if self._equal else self._samples)[s].restore(kept)
 
 
-def _spread(values: Array) -> Floats:
-    """Give each value a number in [0, 1), which follows from it and its place among equals."""
+def _spread(values: Array, age: float) -> Floats:
+    """Give each value a random number in [0, 1): of the time, of it and of its place in order.
+
+    By the time too: the same places of every review would be the same few quantiles.
+    """
     order = np.argsort(values, kind="stable")
-    ranks = np.empty(values.size)
-    # The golden ratio's multiples: evenly spread, and equal values get different ones.
-    ranks[order] = (0.5 + np.arange(values.size) * 0.6180339887498949) % 1.0
-    return ranks
+    hashes = np.full(values.size, age).view(np.int64)
+    stir_each(hashes, np.ascontiguousarray(values[order]).view(np.int64))
+    stir_each(hashes, np.arange(values.size))
+    drawn = np.empty(values.size)
+    drawn[order] = (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
+    return drawn
 
 
 def _known(plan: Plan, coder: KeyCoder, goal: MaxSubset, s: int) -> tuple[Integers, Floats] | None:
