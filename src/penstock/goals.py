@@ -70,7 +70,7 @@ class MaxSubset(Goal):
     curve: Mapping[str, Sequence[float]] | None = None
     frequencies: Mapping[str, Mapping[Any, float]] | None = None
     parts: int = 32
-    half_life: float = 4.0
+    half_life: float = 2.0
 
     def __repr__(self) -> str:
         """Give what was said: the strategy, and what is not as usual."""
@@ -87,7 +87,7 @@ class MaxSubset(Goal):
             requirement = f"a whole number from 1 to {_MOST_PARTS}"
             raise SpecificationError(must("parts of MaxSubset", requirement, self.parts, hint))
         if not _is_number(self.half_life) or not 0 < self.half_life < math.inf:
-            hint = "4 means that what was seen 4 windows ago counts half"
+            hint = "2 means that what was seen 2 windows ago counts half"
             raise SpecificationError(
                 must("half_life of MaxSubset", "a number of windows above 0", self.half_life, hint)
             )

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _BELOW, _ABOVE = 14, 6
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
+# Rows are graded anew after so many arrivals for each: it must cost little beside the join itself.
+_GRADE_EVERY = 4
 # Memory is divided anew so often, in parts of the longest life.
 _DIVIDE_EVERY = 4
 
@@ -155,10 +157,12 @@ class Learner:
         if stop > at:
             self._now = max(self._now or 0, self._nows[stop - 1].item())
         for s in range(self._new.size):
-            mine = piece[(piece["stream"] == s) & (piece["blank"] == 0)]
+            mine = np.flatnonzero((piece["stream"] == s) & (piece["blank"] == 0))
             self._new[s] += mine.size
             if self._likeliness is not None and mine.size:
-                self._likeliness.note(s, mine["value"], mine["word"], mine["priority"])
+                self._likeliness.note(
+                    s, piece["value"][mine], piece["word"][mine], piece["priority"][mine]
+                )
 
     def review(self) -> None:
         """Take in who came; called after every so many arrivals."""
@@ -285,25 +289,23 @@ class Learner:
         return np.clip(grades, 0, octave * (_BELOW + _ABOVE))
 
     def _grade_again(self, s: int, *, at_once: bool = False) -> None:
-        """Grade a stream's rows anew, if so many tuples came since as there are rows."""
+        """Grade a stream's rows anew, if many times as many tuples came since."""
         memory = self._store.memory
         births = int(memory.rule["births"][0])
         held = int(memory.streams["held"][s])
         if self._likeliness is None or not held:
             return
-        if births - self._graded[s] < held and not at_once:
+        if births - self._graded[s] < _GRADE_EVERY * held and not at_once:
             return
         self._graded[s] = births
-        place = np.empty(held, np.int64)
-        place = place[: grid.gather(memory, s, place)]
-        rows = memory.rows[place]
+        rows = np.empty(held, grid.graded_type(self._plan.time.dtype, self._plan.values.dtype))
+        rows = rows[: grid.gather(memory, s, rows)]
         likely = rows["priority"]
         if self._strategy.experts[self.evidence.followed].needs_fresh:
-            words = memory.slots[rows["slot"], layout.WORD]
-            likely = self._likeliness.of(s, rows["value"], words)
+            likely = self._likeliness.of(s, rows["value"], rows["word"])
         ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
-        tuples = Waiting(ages, likely, rows["matches"].astype(np.float64))
-        grid.rebuild(memory, s, place, self._grades(s, tuples))
+        tuples = Waiting(ages, likely, rows["matches"])
+        grid.rebuild(memory, s, np.ascontiguousarray(rows["row"]), self._grades(s, tuples))
 
     def _rank(self, s: int) -> None:
         """Rank a stream's cells by score; of equals, the oldest comes first."""

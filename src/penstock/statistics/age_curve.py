@@ -90,11 +90,20 @@ class AgeCurve:
         `srivastava04` 3.2.1, the greedy rule, which does what the rules for k_opt do where the
         curve has no minima.
         """
-        cumulative = self.cumulative()
-        priorities = np.zeros(cumulative.size)
-        for age in range(self.parts):
-            later = np.arange(age + 1, cumulative.size)
-            priorities[age] = ((cumulative[later] - cumulative[age]) / (later - age)).max()
+        cumulative: list[float] = self.cumulative().tolist()
+        priorities = np.zeros(len(cumulative))
+        # From the end backwards, with the corners of the concave curve above what comes later: a
+        # corner that lies below the line from here to the next one is none any more.
+        corners = [self.parts]
+        for age in range(self.parts - 1, -1, -1):
+
+            def slope(corner: int, start: int = age) -> float:
+                return (cumulative[corner] - cumulative[start]) / (corner - start)
+
+            while len(corners) > 1 and slope(corners[-2]) >= slope(corners[-1]):
+                corners.pop()
+            priorities[age] = slope(corners[-1])
+            corners.append(age)
         # Ties are ties, whatever the sums' last bits say.
         unit = _TOLERANCE * max(priorities.max(), np.finfo(float).tiny)
         rounded: Floats = np.round(priorities / unit) * unit

@@ -15,8 +15,10 @@ __all__ = ["Evidence"]
 Floats = npt.NDArray[np.float64]
 
 # Another model is followed once it has predicted better by so much (logarithm of likelihood: the
-# odds are e**5 to 1), and by this part of what there is to be gained by predicting at all.
+# odds are e**5 to 1).
 _MARGIN = 5.0
+# And rests on so many matches: two or three watched tuples can agree with anything.
+_ENOUGH = 100.0
 # No tuple is so hopeless that it could not match: predictions are at least this part of the mean.
 _LEAST = 0.02
 
@@ -29,23 +31,26 @@ class Evidence:
     Parameters
     ----------
     names
-        Of the models; the first one is followed until there is something to go by.
+        Of the models; the first one is followed until there is something to go by. The last one
+        includes the others.
 
     Examples
     --------
     >>> evidence = Evidence(["age", "prob"])
-    >>> came = np.array([0.0, 9.0, 0.0, 11.0])
-    >>> predicted = [np.full(4, 5.0), np.array([1.0, 9, 1, 9])]
+    >>> came = np.array([0.0, 90.0, 0.0, 110.0])
+    >>> predicted = [np.full(4, 50.0), np.array([10.0, 90, 10, 90])]
     >>> evidence.add(predicted, came, weights=np.ones(4), fade=1.0), evidence.followed
     (True, 1)
     >>> evidence.leads().round(1).tolist()
-    [19.9, 0.0]
+    [117.6, 0.0]
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self.followed = 0
         self._scores = np.zeros(len(names))
+        self._seen = 0.0  # matches on which all of this rests
+        self._decided = False
 
     def add(self, predicted: Sequence[Floats], came: Floats, weights: Floats, fade: float) -> bool:
         """Compare predictions with what came; say whether another model is followed from now on.
@@ -62,15 +67,25 @@ class Evidence:
             What counted until now counts so much less.
         """
         self._scores *= fade
+        self._seen = self._seen * fade + float(came.sum())
         floor = _LEAST * max(float(np.mean(came)), 1e-12)
         for number, expected in enumerate(predicted):
             rate = np.maximum(expected, floor)
             self._scores[number] += float(np.sum(weights * (came * np.log(rate) - rate)))
-        best = int(np.argmax(self._scores))
-        if self._scores[best] - self._scores[self.followed] > _MARGIN:
-            self.followed = best
-            return True
-        return False
+        if self._seen < _ENOUGH and not self._decided:
+            return False
+        # The last one follows from the others where they are right: at first it has the benefit
+        # of the doubt.
+        favour = np.zeros(self._scores.size)
+        if not self._decided:
+            favour[[name == self.names[-1] for name in self.names]] = 2 * _MARGIN
+        self._decided = True
+        leads = self._scores + favour - self._scores[self.followed]
+        best = int(np.argmax(leads))
+        if leads[best] <= _MARGIN:
+            return False
+        self.followed = best
+        return True
 
     def leads(self) -> Floats:
         """Give by how much the best model has predicted better than each: 0 for itself."""
@@ -97,9 +112,13 @@ class Evidence:
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
         """Give the state, for `restore`."""
-        return {"evidence": self._scores.copy(), "followed": np.array([self.followed])}
+        return {
+            "evidence": np.append(self._scores, self._seen),
+            "followed": np.array([self.followed, int(self._decided)]),
+        }
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Go on where the saved one stopped."""
-        self._scores = saved["evidence"].astype(np.float64)
-        self.followed = int(saved["followed"].item())
+        *scores, self._seen = saved["evidence"].tolist()
+        self._scores = np.array(scores)
+        self.followed, self._decided = int(saved["followed"][0]), bool(saved["followed"][1])

@@ -21,6 +21,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
 # Counts are kept in units that grow as time goes on, and brought back to 1 when they reach this.
 _LARGE_UNIT = 1e60
+_TINY = 2.0**-52
 
 
 class Frequencies:
@@ -69,7 +70,10 @@ class Frequencies:
         self._total *= factor
         self._unit /= factor
         if self._unit > _LARGE_UNIT:
-            self._counts /= self._unit
+            # Without those that have faded away: a count of 0 would be a hole in the table.
+            held = np.flatnonzero(self._counts > self._unit / _LARGE_UNIT)
+            counts = self._counts[held] / self._unit
+            self._refill(self._keys[held], counts, self._keys.size)
             self._unit = 1.0
 
     def add(self, keys: Integers) -> None:
@@ -85,11 +89,12 @@ class Frequencies:
         if self._size <= self._limit:
             return
         held = np.flatnonzero(self._counts)
-        # By count, then by key: never by where they happen to lie.
-        order = np.lexsort((self._keys[held], -self._counts[held]))
-        kept = held[order[: self._limit // 2]]
-        keys, counts = self._keys[kept], self._counts[kept]
-        self._refill(keys, counts, 1 << (4 * self._limit - 1).bit_length())
+        keys, counts = self._keys[held], self._counts[held]
+        # Of equal counts, by a number that follows from the key: never by where they happen to lie.
+        mixed = (keys.view(np.uint64) * _SPREAD) >> _SHIFT
+        standing = counts * (1.0 + mixed.astype(np.float64) * _TINY)
+        kept = standing > np.partition(standing, -self._limit // 2)[-self._limit // 2]
+        self._refill(keys[kept], counts[kept], 1 << (4 * self._limit - 1).bit_length())
 
     def of(self, keys: Integers) -> Floats:
         """Give each key's count, faded; 0 if it is not known."""

@@ -17,10 +17,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.kernels.jit import kernel, rare
-from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, Memory
+from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, WORD, Memory
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Integers
+    from penstock.engine.arrays import Array, DType, Integers
+
+
+def graded_type(time: DType, value: DType) -> DType:
+    """Give the record of a row that is to be graded."""
+    return np.dtype(
+        [
+            ("row", np.int64),
+            ("time", time),
+            ("value", value),
+            ("word", np.int64),
+            ("priority", np.float64),
+            ("matches", np.float64),
+        ]
+    )
+
 
 # Columns of `cells`.
 _LATEST = 0
@@ -154,15 +169,25 @@ def turn(memory: Memory, stream: int, now: int) -> None:
 
 
 @rare
-def gather(memory: Memory, stream: int, rows: Integers) -> int:
-    """List a stream's rows that are not watched, in time order; give their number."""
+def gather(memory: Memory, stream: int, into: Array) -> int:
+    """List a stream's rows that are not watched, in time order, with all that grades them.
+
+    Gives their number. One pass: the rows lie in main memory, and each would be fetched anew for
+    each column.
+    """
     record = memory.streams[stream]
     count = 0
     for place in range(record["base"] + record["head"], record["base"] + record["tail"]):
         row = memory.queue[place]
-        if row >= 0 and memory.rows[row]["heap"] > WATCHED:
-            rows[count] = row
-            count += 1
+        if row < 0 or memory.rows[row]["heap"] <= WATCHED:
+            continue
+        into[count]["row"] = row
+        into[count]["time"] = memory.rows[row]["time"]
+        into[count]["value"] = memory.rows[row]["value"]
+        into[count]["word"] = memory.slots[memory.rows[row]["slot"], WORD]
+        into[count]["priority"] = memory.rows[row]["priority"]
+        into[count]["matches"] = memory.rows[row]["matches"]
+        count += 1
     return count
 
 
