@@ -1,0 +1,125 @@
+"""What the watched tuples say: how large the true result is, and how wrong that may be.
+
+The data is fixed and the seed of the join varied: chance is in who is watched, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.statistics.recall import Estimate
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_SEEDS = 300
+_WINDOW = 40
+
+
+@cache
+def tables(streams: int, rows: int) -> dict[str, pa.Table]:
+    """Give streams of which a few values are frequent."""
+    draw = np.random.default_rng(0)
+    return {
+        name: pa.table(
+            {
+                "t": np.sort(draw.integers(0, 300, rows)),
+                "k": np.minimum(draw.geometric(0.12, rows), 25),
+            }
+        )
+        for name in "abc"[:streams]
+    }
+
+
+def join_of(streams: int, **settings: object) -> ps.Join:
+    each = {name: ps.Stream(time="t", window=_WINDOW) for name in "abc"[:streams]}
+    return ps.Join(streams=each, on=ps.Equal("k"), **settings)  # type: ignore[arg-type]
+
+
+def estimates(
+    streams: int, strategy: str, *, rows: int, of: int, seeds: range
+) -> tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Give the size of the true result, and for each seed its estimate and that one's variance."""
+    data = tables(streams, of)
+    true = join_of(streams).replay(data).metrics.emitted
+    found, variances = [], []
+    for seed in seeds:
+        metrics = (
+            join_of(
+                streams,
+                goal=ps.MaxSubset(strategy=strategy),
+                budget=ps.Budget(rows=rows, monitor=0.3),
+                seed=seed,
+            )
+            .replay(data)
+            .metrics
+        )
+        assert metrics.lost > 0
+        found.append(metrics.estimated)
+        variances.append(metrics.variance)
+    return true, np.array(found), np.array(variances)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "seeds"), [("fifo", range(_SEEDS)), ("random", range(_SEEDS, 2 * _SEEDS))]
+)
+def test_of_two_streams_the_estimate_is_unbiased_and_knows_its_variance(
+    strategy: str, seeds: range
+) -> None:
+    true, found, variances = estimates(2, strategy, rows=60, of=600, seeds=seeds)
+    error = found.std(ddof=1) / np.sqrt(_SEEDS)
+    assert abs(found.mean() - true) < 3 * error
+    # It says something: an estimate is within about a tenth.
+    assert found.std() < 0.2 * true
+    # The variance of 300 numbers is itself known to within sqrt(2 / 300), 8 %, or somewhat more
+    # as they have a heavy tail: 25 % is about three times that.
+    assert 0.75 < variances.mean() / found.var(ddof=1) < 1.25
+
+
+def test_of_three_streams_the_estimate_is_unbiased() -> None:
+    true, found, _ = estimates(3, "fifo", rows=90, of=300, seeds=range(_SEEDS))
+    error = found.std(ddof=1) / np.sqrt(_SEEDS)
+    assert abs(found.mean() - true) < 3 * error
+
+
+@pytest.mark.parametrize("strategy", ["random", "until-expiry", "age", "prob", "expected", "best"])
+def test_who_is_watched_and_what_they_say_is_the_same_whatever_is_shed(strategy: str) -> None:
+    seeds = range(5)
+    _, expected, variances = estimates(2, "fifo", rows=60, of=600, seeds=seeds)
+    _, found, others = estimates(2, strategy, rows=60, of=600, seeds=seeds)
+    assert found.tolist() == expected.tolist()
+    assert others.tolist() == variances.tolist()
+
+
+def test_without_watched_tuples_nothing_is_said() -> None:
+    budget = ps.Budget(rows=60, monitor=0)
+    metrics = join_of(2, budget=budget).replay(tables(2, 600)).metrics
+    assert metrics.lost > 0
+    assert metrics.recall is None
+    assert metrics.true_size is None
+
+
+def test_where_nothing_is_lost_everything_is_known() -> None:
+    budget = ps.Budget(rows=1200)
+    metrics = join_of(2, budget=budget).replay(tables(2, 600)).metrics
+    assert metrics.recall == Estimate(1.0, 1.0, 1.0)
+    assert metrics.true_size == Estimate(*[metrics.emitted] * 3)
+
+
+def test_the_estimates_of_batches_add_up_to_that_of_the_whole() -> None:
+    data = tables(2, 600)
+    whole = join_of(2, budget=ps.Budget(rows=60, monitor=0.3), seed=4)
+    halves = {name: [table.slice(0, 300), table.slice(300)] for name, table in data.items()}
+    first = whole.replay({name: parts[:1] for name, parts in halves.items()}).metrics
+    both = whole.replay(halves).metrics
+    assert first.batch_estimated == first.estimated
+    assert both.batch_estimated == pytest.approx(both.estimated - first.estimated)
+    assert both.batch_emitted == both.emitted - first.emitted
+    assert both.batch_recall is not None
+    assert both.batch_recall.low <= both.batch_recall.value <= both.batch_recall.high
