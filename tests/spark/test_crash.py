@@ -175,7 +175,7 @@ def crash_and_compare(folder: Path, *, kills: int, tell: Callable[[str], object]
     draw = random.Random(11)
     moments = [(kind, moment) for moment in _MOMENTS for kind in JOINS]
     for number in range(kills):
-        kind, moment = moments[3 * number % len(moments)]
+        kind, moment = moments[4 * number % len(moments)]
         commits, delay = draw.choice([0, 1, 2]), draw.choice([0.0, 0.0, draw.random() / 2])
         began = time.monotonic()
         drivers.kill_one(kind, moment, commits=commits, delay=delay)
