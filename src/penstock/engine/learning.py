@@ -355,16 +355,23 @@ class Learner:
 
     def save(self) -> dict[str, np.ndarray]:
         """Give what was learnt, for `restore`."""
+        kind = self._plan.time.dtype
         saved = {
-            "clock": np.array(
-                [np.nan if self._now is None else self._now, self._faded, self._began]
-            ),
+            "clock": np.array([self._now or 0, self._faded, self._began], kind),
+            "started": np.array([self._now is not None]),
+            "limit": np.array([self._limit]),
             "elapsed": np.array([self._elapsed]),
             "seen": self._seen,
             "new": self._new,
             "turned": self._turned,
             "graded": self._graded,
         }
+        # As of the last turn, while what they were made of has gone on.
+        for s, outlook in enumerate(self._outlooks):
+            saved[f"outlook.{s}.curve"] = outlook.curve.matches
+            saved[f"outlook.{s}.rate"] = np.array([outlook.rate])
+            saved[f"outlook.{s}.likeliness"] = outlook.likeliness
+            saved[f"outlook.{s}.weights"] = outlook.weights
         saved |= self.evidence.save()
         if self._likeliness is not None:
             saved |= self._likeliness.save()
@@ -372,10 +379,9 @@ class Learner:
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on where the saved one stopped."""
-        kind = self._plan.time.dtype.type
-        now, faded, began = saved["clock"]
-        self._now = None if np.isnan(now) else kind(now).item()
-        self._faded, self._began = kind(faded).item(), kind(began).item()
+        now, self._faded, self._began = saved["clock"].tolist()
+        self._now = now if saved["started"][0] else None
+        self._limit = int(saved["limit"][0])
         self._elapsed = float(saved["elapsed"][0])
         self._seen, self._new = saved["seen"].copy(), saved["new"].copy()
         self._turned, self._graded = saved["turned"].copy(), saved["graded"].copy()
@@ -383,5 +389,10 @@ class Learner:
         if self._likeliness is not None:
             self._likeliness.restore(saved)
         for s in range(self._seen.size):
-            self._outlooks[s] = self._outlook(s)
+            self._outlooks[s] = Outlook(
+                AgeCurve(saved[f"outlook.{s}.curve"]),
+                float(saved[f"outlook.{s}.rate"][0]),
+                saved[f"outlook.{s}.likeliness"],
+                saved[f"outlook.{s}.weights"],
+            )
             self._rank(s)

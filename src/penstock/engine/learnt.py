@@ -86,7 +86,6 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
         watch_again(memory, at, int(row))
     if operator.learner is not None:
         prefix = "learner."
-        operator.learner.allow(operator.row_limit or 0)
         operator.learner.restore(
             {n.removeprefix(prefix): a for n, a in learnt.items() if n.startswith(prefix)}
         )
