@@ -146,8 +146,10 @@ def _checked_curves(curves: object) -> Mapping[str, tuple[float, ...]]:
         raise SpecificationError(must("curve", "a curve for each stream by name", curves, hint))
     checked = _Known()
     for name, curve in curves.items():
-        numbers = tuple(curve) if isinstance(curve, Sequence) or hasattr(curve, "tolist") else ()
-        numbers = tuple(plain(number) for number in numbers)
+        listed = curve.tolist() if hasattr(curve, "tolist") else curve
+        numbers: tuple[Any, ...] = ()
+        if isinstance(listed, Sequence):
+            numbers = tuple(map(plain, listed))
         good = all(_is_number(number) and 0 <= number < math.inf for number in numbers)
         if not numbers or not good or len(numbers) > _MOST_PARTS:
             requirement = f"1 to {_MOST_PARTS} numbers of 0 or more"
