@@ -200,10 +200,10 @@ def _known(plan: Plan, coder: KeyCoder, goal: MaxSubset, s: int) -> tuple[Intege
     rows = [value if isinstance(value, tuple) else (value,) for value in given]
     try:
         columns = [
-            pa.chunked_array([pa.array([row[i] for row in rows], type_)])
-            for i, type_ in enumerate(types)
+            pa.chunked_array([_exactly(column, type_)])
+            for column, type_ in zip(zip(*rows, strict=True), types, strict=True)
         ]
-    except (pa.ArrowInvalid, pa.ArrowTypeError, IndexError) as error:
+    except (pa.ArrowException, OverflowError, ValueError) as error:
         raise SpecificationError(
             must(
                 f'frequencies of stream "{side.name}"',
@@ -215,3 +215,11 @@ def _known(plan: Plan, coder: KeyCoder, goal: MaxSubset, s: int) -> tuple[Intege
     words = coder.hashes(columns) if plan.keys else columns[0].to_numpy().view(np.int64)
     order = np.argsort(words)
     return words[order], np.array(list(given.values()))[order]
+
+
+def _exactly(values: Sequence[object], type_: pa.DataType) -> pa.Array:
+    """Give values as a column of a type; Arrow would cut 1.5 to 1 for whole numbers."""
+    column = pa.array(values, type_)
+    if column.to_pylist() != list(values):
+        raise ValueError(values)
+    return column
