@@ -96,14 +96,15 @@ def test_demo_prints_one_table_and_saves_a_picture_and_the_figures(tmp_path: Pat
     assert figures["market"]["auctions"] == 500
     assert len(figures["edges_days"]) == 61
     rows = tables_rows(text)
-    assert list(rows) == ["exact", "fifo", "random"]
+    assert list(rows) == ["exact", "fifo", "random", "best"]
     exact = figures["runs"][0]
     assert figures["budget_rows"] == int(0.3 * exact["rows_most"])
     for found in figures["runs"]:
-        results, recall, held, kilobytes, speed = rows[found["strategy"]]
+        results, recall, *estimate, held, kilobytes, speed = rows[found["strategy"]]
         assert int(results.replace(",", "")) == found["results"]
         assert found["recall"] == found["results"] / exact["results"]
         assert recall == f"{100 * found['recall']:.1f}"
+        assert estimate[0] == f"{100 * found['estimate']['value']:.{found['recall'] < 1:d}f}"
         assert int(held.replace(",", "")) == found["rows_most"]
         assert int(kilobytes.replace(",", "")) == round(found["state_bytes"] / 1e3)
         assert float(speed.replace(",", "")) > 0
@@ -115,7 +116,12 @@ def test_demo_prints_one_table_and_saves_a_picture_and_the_figures(tmp_path: Pat
 def test_demo_with_json_to_standard_output_prints_nothing_else(tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"
     text = run("demo", "--auctions", "100", "--output", str(picture), "--json", "-")
-    assert [found["strategy"] for found in json.loads(text)["runs"]] == ["exact", "fifo", "random"]
+    assert [found["strategy"] for found in json.loads(text)["runs"]] == [
+        "exact",
+        "fifo",
+        "random",
+        "best",
+    ]
     assert "<svg" in picture.read_text()
 
 

@@ -163,6 +163,8 @@ class Metrics:
         most = max(self.follows, key=lambda name: self.follows[name])
         shards = sum(self.follows.values())
         of = f" in {self.follows[most]} of {shards} shards" if shards > 1 else ""
+        if not any(self.behind.values()):
+            return f"{most}{of}: there is nothing to go by yet"
         others = [
             f"{name} by {behind - self.behind[most]:.0f}"
             for name, behind in self.behind.items()

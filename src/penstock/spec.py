@@ -14,7 +14,7 @@ from penstock.budget import Budget, is_whole, plain
 from penstock.durations import DurationLike, check_duration, is_clock
 from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, MaxImportance, MaxSubset
-from penstock.predicates import Predicate
+from penstock.predicates import Equal, Predicate
 
 __all__ = ["Specification", "Stream"]
 
@@ -142,6 +142,27 @@ class Specification:
                 settings = "of=..." if self.goal is MaxImportance else ""
                 hint = f"call it: goal={self.goal.__name__}({settings})"
             raise SpecificationError(must("goal", "a goal", self.goal, hint))
+        if isinstance(self.goal, MaxSubset):
+            self._check_known("curve", self.goal.curve)
+            self._check_known("frequencies", self.goal.frequencies)
+            equality = isinstance(self.on, Equal) or getattr(self.on, "operator", "") == "="
+            if self.goal.frequencies is not None and not equality:
+                raise SpecificationError(
+                    must(
+                        "frequencies of MaxSubset",
+                        "given with an equality",
+                        self.on,
+                        "leave them out: how often values match is learnt",
+                    )
+                )
+
+    def _check_known(self, what: str, known: Mapping[str, object] | None) -> None:
+        for name in known or ():
+            if name not in self.names:
+                streams = ", ".join(f'"{each}"' for each in self.names)
+                raise SpecificationError(
+                    must(f"{what} of MaxSubset", f"for streams among {streams}", name, "rename it")
+                )
 
     def _check_budget(self) -> None:
         budget = self.budget

@@ -175,7 +175,9 @@ class NaiveOperator:
         self.quota = self.budget.monitored(limit)
         self.keep_to_quota()
         alive = sum(1 / row.chance for row in self.watched if row.chance)
-        if self.watched and len(self.watched) < 0.9 * self.quota:
+        if not self.watched and self.quota:
+            self.threshold = min(1.0, 2 * self.threshold)
+        elif len(self.watched) < 0.9 * self.quota:
             self.threshold = min(1.0, max(self.threshold, 0.9 * self.quota / alive))
 
     def keep_to_quota(self) -> None:
@@ -215,14 +217,9 @@ class NaiveOperator:
         """Look at every combination of the row with one row of each other stream."""
         candidates = [[row] if s == row.stream else rows for s, rows in enumerate(self.held)]
         found = [members for members in product(*candidates) if self.joins(members)]
-        for members in found:
-            waited = [member for member in members if member is not row]
-            if all(member.chance is not None for member in waited):
-                chances: dict[float, float] = {}
-                for member in waited:
-                    known = chances.get(member.lot, 1.0)
-                    chances[member.lot] = min(known, member.chance or 0.0)
-                self.estimate += 1 / math.prod(chances.values())
+        for members in found if len(self.held) == 2 else ():
+            (waited,) = (member for member in members if member is not row)
+            self.estimate += 1 / waited.chance if waited.chance is not None else 0
         return [tuple(member.identity for member in members) for members in found]
 
     def joins(self, members: tuple[Row, ...]) -> bool:

@@ -38,8 +38,8 @@ _BELOW, _ABOVE = 14, 6
 _SHORTEST = 0.5
 # Rows are graded anew after so many arrivals for each: it must cost little beside the join itself.
 _GRADE_EVERY = 4
-# Memory is divided anew so often, in parts of the longest life.
-_DIVIDE_EVERY = 4
+# Memory is divided anew so often in the longest life, each time half of the way.
+_DIVISIONS = 8
 
 
 def grid_shape(plan: Plan, strategy: ScoringStrategy | None) -> GridShape:
@@ -195,7 +195,8 @@ class Learner:
         self._turned[s] = now
         self._outlooks[s] = self._outlook(s)
         lives = self._lives()
-        if s == lives.index(max(lives)) and (part % _DIVIDE_EVERY == 0 or steps > _DIVIDE_EVERY):
+        every = max(1, int(memory.grids["parts"][s]) // _DIVISIONS)
+        if s == lives.index(max(lives)) and (part % every == 0 or steps > every):
             self._divide()
         for each in range(self._seen.size) if changed else (s,):
             self._grade_again(each, at_once=changed)
@@ -261,7 +262,8 @@ class Learner:
             partial(self._made_of, expert, outlook, float(self._span(s)))
             for s, outlook in enumerate(self._outlooks)
         ]
-        memory.streams["share"] = np.array(divide(rows, outputs)) / rows
+        wanted = np.array(divide(rows, outputs)) / rows
+        memory.streams["share"] = (memory.streams["share"] + wanted) / 2
 
     def _made_of(
         self, expert: ScoringStrategy, outlook: Outlook, span: float, rows: Floats

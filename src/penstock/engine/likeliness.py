@@ -28,7 +28,7 @@ _GRAIN = 2.0**-16
 _LARGE = 2.0**40
 # Values whose frequencies are remembered, for each row of the budget and in all: what is learnt
 # must not take more than what is kept.
-_VALUES_PER_ROW, _FEWEST_VALUES, _MOST_VALUES = 2, 1024, 1 << 16
+_VALUES_PER_ROW, _FEWEST_VALUES, _MOST_VALUES = 8, 4096, 1 << 16
 # What is average is taken over the last few reviews: as a stream is watched for longer, a value
 # that is still unseen says more, and all that is relative to the average must keep up.
 _RECENT = 0.8

@@ -53,7 +53,10 @@ class Monitor:
         memory = self._store.memory
         rule = memory.rule[0]
         watched = memory.watched[: rule["watched"]]
-        if not watched.size or rule["watched"] >= _FILL * rule["quota"]:
+        if rule["watched"] >= _FILL * rule["quota"]:
+            return
+        if not watched.size:
+            rule["threshold"] = min(1.0, 2 * rule["threshold"])
             return
         # As many tuples are alive, shed ones included, as the watched ones stand for.
         alive = float(np.sum(1.0 / watched["chance"]))
@@ -61,36 +64,17 @@ class Monitor:
         rule["threshold"] = min(1.0, raised)
 
     def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
-        """Draw for tuples of one stream, in time order: by their times, keys and places.
-
-        With more than two streams the rows of a result must be watched together, or it would
-        hardly ever be seen: then tuples of the same key share a draw.
-        """
+        """Draw for tuples of one stream, in time order: by their times, keys and places."""
         hashes = np.full(times.size, self._plan.spec.seed, np.int64)
         stir_each(hashes, np.full(times.size, _SALT))
         keys = words
         if self._plan.rule.kind != layout.EQUAL or is_hashed(self._plan):
             keys = _bits(values)
-        if len(self._plan.sides) == 2:
-            stir_each(hashes, np.full(times.size, s, np.int64))
-            stir_each(hashes, _bits(times))
-            stir_each(hashes, keys)
-            stir_each(hashes, _number_among_equals(times, keys))
-        elif self._plan.rule.kind == layout.EQUAL:
-            stir_each(hashes, keys)
-        else:
-            stir_each(hashes, self._cells(values))
+        stir_each(hashes, np.full(times.size, s, np.int64))
+        stir_each(hashes, _bits(times))
+        stir_each(hashes, keys)
+        stir_each(hashes, _number_among_equals(times, keys))
         return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
-
-    def _cells(self, values: Array) -> Integers:
-        """Give cells of values that are wide beside what a row reaches: neighbours share one."""
-        rule = self._plan.rule
-        width = 32.0 * max(float(rule.width), float(rule.high) - float(rule.low))
-        if rule.kind == layout.COMPARE:
-            return np.zeros(values.size, np.int64)
-        bounded = np.clip(np.floor(values / width), -(2.0**62), 2.0**62)
-        cells: Integers = bounded.astype(np.int64)
-        return cells
 
 
 def _bits(values: Array) -> Integers:

@@ -82,4 +82,20 @@ def strategy_for(goal: Goal) -> Strategy:
         raise SpecificationError(
             must(f"strategy of {type(goal).__name__}", f"one of {known}", name, hint)
         )
-    return STRATEGIES[name].of(goal)
+    kind = STRATEGIES[name]
+    _check_use(goal, name, "curve", used=kind.needs_curve)
+    _check_use(goal, name, "frequencies", used=kind.needs_frequencies)
+    return kind.of(goal)
+
+
+def _check_use(goal: Goal, name: str, what: str, *, used: bool) -> None:
+    """Refuse what the user knows if the strategy would not look at it."""
+    if getattr(goal, what, None) is not None and not used:
+        raise SpecificationError(
+            must(
+                f"{what} of {type(goal).__name__}",
+                "for a strategy that uses it",
+                name,
+                f"leave {what} out, or choose another strategy",
+            )
+        )

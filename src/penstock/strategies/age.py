@@ -47,6 +47,7 @@ class Age(ScoringStrategy):
 
     name: ClassVar[str] = "age"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    needs_curve: ClassVar[bool] = True
     parts: int = 32
 
     @classmethod

@@ -83,6 +83,8 @@ class Strategy(ABC):
     name: ClassVar[str]
     serves: ClassVar[tuple[type[Goal], ...]]
     draws: ClassVar[bool] = False  # whether it needs random numbers
+    needs_curve: ClassVar[bool] = False  # how a tuple's results are spread over its life
+    needs_frequencies: ClassVar[bool] = False  # of the values that it matches
 
     @abstractmethod
     def decide(self, streams: int) -> Settings:
@@ -129,7 +131,6 @@ class ScoringStrategy(Strategy):
     average, and known only roughly, so tuples are put into grades.
     """
 
-    needs_frequencies: ClassVar[bool] = False  # of the values that it matches
     grades_per_octave: ClassVar[int] = 0  # into which weights are put; 0 if all are alike
     needs_fresh: ClassVar[bool] = False  # frequencies of today, not of when a tuple came
     parts: int  # into which a life is divided

@@ -41,6 +41,7 @@ class Best(ScoringStrategy):
 
     name: ClassVar[str] = "best"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    needs_curve: ClassVar[bool] = True
     needs_frequencies: ClassVar[bool] = True
     grades_per_octave: ClassVar[int] = 4
     parts: int = 32

@@ -58,6 +58,7 @@ class Expected(ScoringStrategy):
 
     name: ClassVar[str] = "expected"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    needs_curve: ClassVar[bool] = True
     needs_frequencies: ClassVar[bool] = True
     grades_per_octave: ClassVar[int] = 3
     parts: int = 32

@@ -129,6 +129,6 @@ def test_rows_that_are_watched_are_not_gathered() -> None:
     memory = memory._replace(queue=np.array([3, layout.NOTHING, 1, 2], np.int32))
     memory.streams["tail"][0] = 4
     memory.rows["heap"][[1, 2, 3]] = [layout.NOTHING, layout.WATCHED - 5, layout.NOTHING]
-    rows = np.zeros(4, np.int64)
+    rows = np.zeros(4, grid.graded_type(memory.rows.dtype["time"], memory.rows.dtype["value"]))
     assert grid.gather(memory, 0, rows) == 2
-    assert rows[:2].tolist() == [3, 1]
+    assert rows["row"][:2].tolist() == [3, 1]

@@ -54,7 +54,8 @@ def take_in(store: Store, s: int, at: int, place: Place, row: int) -> None:
     memory = store.memory
     memory.rows[row]["time"], memory.rows[row]["place"] = place.time, at
     memory.queue[memory.streams["base"][s] + at] = row
-    memory.streams["head"][s] = min(memory.streams["head"][s], at)
+    for field in ("head", "first"):
+        memory.streams[field][s] = min(memory.streams[field][s], at)
     place.row = row
 
 

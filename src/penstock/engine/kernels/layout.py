@@ -197,7 +197,6 @@ GAUGE: Final = np.dtype(
         ("variance", np.float64),
         ("batch_total", np.float64),
         ("batch_variance", np.float64),
-        ("clusters", np.int64),  # watched rows that have matched
     ]
 )
 

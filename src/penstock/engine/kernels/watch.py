@@ -114,7 +114,6 @@ def is_chosen(memory: Memory, draw: float) -> bool:
 def _is_below_others(memory: Memory, draw: float) -> bool:
     """Lower the threshold until there is room; say whether the newcomer still draws below it."""
     rule = memory.rule[0]
-    # All that draw as much as the greatest go together: rows of one key may share a draw.
     while rule["watched"] >= rule["quota"]:
         greatest = draw
         for at in range(rule["watched"]):
@@ -156,71 +155,33 @@ def watch(memory: Memory, row: int, draw: float) -> None:
     memory.streams[memory.rows[row]["stream"]]["watched"] += 1
 
 
-@rare
-def _weight(memory: Memory, results: Results, at: int) -> float:
-    """Give how many results one of them stands for; 0 if not all that waited are watched.
-
-    Rows with the same draw are watched together.
-    """
-    members = results.members
-    weight = 1.0
-    for one in range(members.shape[1]):
-        place = memory.rows[members[at, one]]["heap"]
-        if place > WATCHED:
-            return 0.0
-        draw = memory.watched[WATCHED - place]["draw"]
-        chance = memory.watched[WATCHED - place]["chance"]
-        shared = False
-        for other in range(members.shape[1]):
-            entry = memory.watched[WATCHED - memory.rows[members[at, other]]["heap"]]
-            if other != one and entry["draw"] == draw:
-                shared = shared or other < one
-                chance = min(chance, entry["chance"])
-        if not shared:
-            weight /= chance
-    return weight
-
-
 @kernel
 def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
     """Note results with the rows that waited for them, and what the watched ones tell."""
     rows = memory.rows
     members = results.members
     for at in range(start, stop):
-        alone = members.shape[1] == 1
         for one in range(members.shape[1]):
             row = members[at, one]
             if rows[row]["matches"] < MOST_MATCHES:
                 rows[row]["matches"] += 1
-        if rows[members[at, 0]]["heap"] > WATCHED:
-            continue
-        first = memory.watched[WATCHED - rows[members[at, 0]]["heap"]]
-        weight = 1.0 / first["chance"] if alone else _weight(memory, results, at)
-        if weight == 0.0:
-            continue
-        _note_watched(memory, arrival, results, at, weight)
+            if rows[row]["heap"] <= WATCHED:
+                _note_watched(memory, arrival["time"], row)
 
 
 @rare
-def _note_watched(
-    memory: Memory, arrival: np.void, results: Results, at: int, weight: float
-) -> None:
-    rows = memory.rows
-    members = results.members
-    for one in range(members.shape[1]):
-        row = members[at, one]
-        stream = rows[row]["stream"]
-        entry = memory.watched[WATCHED - rows[row]["heap"]]
-        entry["matches"] += 1
-        part = int(max((arrival["time"] - rows[row]["time"]) / memory.grids[stream]["span"], 0.0))
-        part = min(part, memory.grids[stream]["parts"] - 1)
-        memory.matched[stream, part] += weight
-    # The result as such counts once: with the first of those that waited.
-    row = members[at, 0]
-    entry = memory.watched[WATCHED - rows[row]["heap"]]
-    gauge = memory.gauges[rows[row]["stream"]]
-    if entry["cover"] == 0.0 and entry["matches"] == 1:
-        gauge["clusters"] += 1
+def _note_watched(memory: Memory, time: float, row: int) -> None:
+    """Note a result of a watched row."""
+    stream = memory.rows[row]["stream"]
+    record = memory.grids[stream]
+    entry = memory.watched[WATCHED - memory.rows[row]["heap"]]
+    weight = 1.0 / entry["chance"]
+    entry["matches"] += 1
+    part = int(max((time - memory.rows[row]["time"]) / record["span"], 0.0))
+    memory.matched[stream, min(part, record["parts"] - 1)] += weight
+    if memory.streams.size > 2:
+        return  # one of many that waited: whether the others had stayed, nobody knows
+    gauge = memory.gauges[stream]
     gauge["total"] += weight
     gauge["batch_total"] += weight
     # Var(sum of I_t / p_t) = sum of (1/p_t - 1) + 2 sum over s < t of (1/p_s - 1), as a row that is
