@@ -114,11 +114,29 @@ def on_values(strategy: str, *, near: bool, streams: int = 2) -> ps.Join:
     )
 
 
+def in_bytes(strategy: str) -> tuple[ps.Join, Tables]:
+    """Give a join whose budget is in bytes, and whose clocks have no room for a float's error."""
+    tables = {}
+    for name, table in values(2).items():
+        since = (table["t"].to_numpy() * 10**9).astype(np.int64) + 1_760_000_000_000_000_001
+        names = pa.array(["x" * (n % 50) for n in range(table.num_rows)])
+        columns = {"t": pa.array(since, pa.timestamp("ns")), "n": table["n"], "text": names}
+        tables[name] = pa.table(columns)
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window="1 minute") for name in tables},
+        on=ps.Equal("n"),
+        goal=ps.MaxSubset(strategy=strategy, half_life=1.0),
+        budget=ps.Budget(memory=25_000),
+    )
+    return join, tables
+
+
 LEARNING = [name for name in STRATEGIES if name not in {"fifo", "random"}]
 WORKLOADS: dict[str, Callable[[str], tuple[ps.Join, Tables]]] = {
     "site": lambda strategy: (on_site(strategy), site()),
     "equal": lambda strategy: (on_values(strategy, near=False), values(2)),
     "near": lambda strategy: (on_values(strategy, near=True), values(2)),
+    "bytes": in_bytes,
     "near of three": lambda strategy: (on_values(strategy, near=True, streams=3), values(3)),
 }
 
