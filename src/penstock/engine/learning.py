@@ -188,7 +188,7 @@ class Learner:
         steps = part - int(memory.grids["now"][s])
         expose_all(memory, s, now)
         factor = self._fade(steps / int(memory.grids["parts"][s]), self._lives()[s])
-        changed = self._compare(s, now, factor)
+        changed = self._compare(s, now, factor**0.5)  # who is right is remembered twice as long
         memory.matched[s] *= factor
         memory.exposed[s] *= factor
         grid.turn(memory, s, part)

@@ -17,8 +17,10 @@ Floats = npt.NDArray[np.float64]
 # Another model is followed once it has predicted better by so much (logarithm of likelihood: the
 # odds are e**5 to 1).
 _MARGIN = 5.0
-# And rests on so many matches: two or three watched tuples can agree with anything.
-_ENOUGH = 100.0
+# And, the first time, rests on so many matches, unless it is beyond doubt: two or three watched
+# tuples can agree with anything.
+_ENOUGH = 50.0
+_BEYOND_DOUBT = 4 * _MARGIN
 # No tuple is so hopeless that it could not match: predictions are at least this part of the mean.
 _LEAST = 0.02
 
@@ -72,7 +74,8 @@ class Evidence:
         for number, expected in enumerate(predicted):
             rate = np.maximum(expected, floor)
             self._scores[number] += float(np.sum(weights * (came * np.log(rate) - rate)))
-        if self._seen < _ENOUGH and not self._decided:
+        ahead = float(self._scores.max() - self._scores[self.followed])
+        if self._seen < _ENOUGH and ahead < _BEYOND_DOUBT and not self._decided:
             return False
         # The last one follows from the others where they are right: at first it has the benefit
         # of the doubt.
