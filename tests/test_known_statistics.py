@@ -62,7 +62,7 @@ def test_a_curve_is_not_endless() -> None:
 @pytest.mark.parametrize(
     "curve",
     [[1, 2], (1.0, 2.0), np.array([1, 2]), np.array([1, 2], np.float32), pa.array([1.0, 2.0])],
-    ids=repr,
+    ids=["list", "tuple", "array", "float32", "Arrow"],
 )
 def test_a_curve_may_be_any_kind_of_list(curve: object) -> None:
     goal = max_subset(curve={"asks": curve})
