@@ -125,6 +125,7 @@ def test_demo_with_json_to_standard_output_prints_nothing_else(tmp_path: Path) -
     assert "<svg" in picture.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_demo_on_spark_gives_what_the_replay_gives(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
@@ -135,7 +136,7 @@ def test_demo_on_spark_gives_what_the_replay_gives(tmp_path: Path) -> None:
     done = penstock("demo", *options, *places, TMPDIR=str(temporary))
     assert done.returncode == 0, done.stderr
 
-    assert list(tables_rows(done.stdout)) == ["exact", "fifo", "random"]
+    assert list(tables_rows(done.stdout)) == ["exact", "fifo", "random", "best"]
     assert "\x1b" not in done.stdout + done.stderr
     assert (tmp_path / "penstock-demo.png").read_bytes().startswith(PNG)
     # What takes long is named where a pipe reads it, and Spark says nothing.

@@ -199,15 +199,16 @@ def test_a_small_run_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert spark.conf.get(remembered) == "3"
     finally:
         spark.stop()
-    assert list(found.queries) == ["floor", "exact", "long", "fifo"]
+    assert list(found.queries) == ["floor", "exact", "long", "fifo", "best"]
     for query in found.queries.values():
         assert query.rows_per_batch == 1_000
         assert len(query.seconds) == 1
         assert query.rows_per_second > 0
-    floor, exact, long, fifo = found.queries.values()
+    floor, exact, long, fifo, best = found.queries.values()
     assert floor.results_per_left_row == floor.state_bytes == 0
     assert 4 < exact.results_per_left_row < 6
     assert 4 < long.results_per_left_row < 6
     assert 0 < fifo.results_per_left_row < exact.results_per_left_row
+    assert 0 < best.results_per_left_row < exact.results_per_left_row
     assert 0 < fifo.state_bytes < exact.state_bytes < long.state_bytes
     assert not list(tmp_path.glob("penstock-bench-*"))

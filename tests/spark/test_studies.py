@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
+@pytest.mark.slow
 def test_on_spark_a_study_finds_the_same(tmp_path: Path) -> None:
     here, there = tmp_path / "here.json", tmp_path / "there.json"
     common = ("run", "srivastava04-fig5", "--quick", "--output", str(tmp_path))

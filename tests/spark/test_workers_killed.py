@@ -129,7 +129,7 @@ def python_processes(spark: SparkSession) -> tuple[set[int], set[int]]:
     return daemons, {pid for pid, parent in parents.items() if parent in daemons}
 
 
-@pytest.mark.parametrize("victims", ["workers", "daemons"])
+@pytest.mark.parametrize("victims", ["workers", pytest.param("daemons", marks=pytest.mark.slow)])
 def test_killed_in_the_middle_of_micro_batches(
     spark: SparkSession, tmp_path: Path, victims: str
 ) -> None:

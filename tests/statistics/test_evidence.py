@@ -50,9 +50,17 @@ def decided() -> Evidence:
 
 def test_a_few_matches_decide_nothing() -> None:
     evidence = Evidence(["one", "two", "wrong"])
-    came = np.full(9, 10.0)
-    assert not evidence.add([np.full(9, 1.0), came, np.ones(9)], came, np.ones(9), fade=1.0)
+    came = np.full(4, 2.0)
+    assert not evidence.add([np.full(4, 0.2), came, np.ones(4)], came, np.ones(4), fade=1.0)
+    assert evidence.leads()[0] > 5
     assert evidence.followed == 0
+
+
+def test_a_few_matches_decide_what_is_beyond_doubt() -> None:
+    evidence = Evidence(["one", "two", "wrong"])
+    came = np.full(4, 4.0)
+    assert evidence.add([np.full(4, 0.1), came, np.ones(4)], came, np.ones(4), fade=1.0)
+    assert evidence.followed == 1
 
 
 def test_the_first_is_followed_until_another_is_clearly_better() -> None:

@@ -153,6 +153,10 @@ def _measure_all(
             "Penstock, fifo, a tenth of the memory",
             lambda: our_join(spark, files, window, shards, strategy="fifo", rows=tenth),
         ),
+        "best": _Query(
+            "Penstock, its own choice, a tenth of the memory",
+            lambda: our_join(spark, files, window, shards, strategy="best", rows=tenth),
+        ),
     }
     slow = {
         "spark": _Query(
