@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.engine.kernels.layout import CELL, GAUGE, WATCHED
 from penstock.engine.kernels.watch import watch_again
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.operator import Operator
 
+_LENGTH_BYTES = 8
 _WATCHED_FIELDS = (
     "draw",
     "chance",
@@ -53,13 +55,17 @@ def write_learnt(operator: Operator) -> bytes:
     if operator.learner is not None:
         arrays |= {f"learner.{name}": array for name, array in operator.learner.save().items()}
     file = io.BytesIO()
-    np.savez_compressed(file, allow_pickle=False, **arrays)
-    return file.getvalue()
+    np.savez(file, allow_pickle=False, **arrays)
+    raw = file.getvalue()
+    # LZ4, as the rows are: what `savez_compressed` does takes longer than the join itself.
+    return len(raw).to_bytes(_LENGTH_BYTES, "little") + pa.compress(raw, "lz4", asbytes=True)
 
 
 def read_learnt(data: bytes) -> dict[str, Array]:
     """Read what `write_learnt` has written."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    raw = pa.decompress(data[_LENGTH_BYTES:], length, "lz4", asbytes=True)
+    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
 
