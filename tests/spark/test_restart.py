@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from penstock.engine import state
 from penstock.errors import StateError
 from penstock.spark import cause, stream
 from penstock.spark.processor import JoinProcessor
-from tests.spark.support import Stopped, run_and_stop
+from tests.spark.support import Stopped, run_and_stop, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,19 +195,6 @@ def test_another_number_of_partitions_is_refused_if_it_gives_the_shards(
         assert_shards_refused(refusal(spark, stopped, tmp_path), 2, 7)
     with setting(spark, PARTITIONS, "2"):
         assert_goes_on(spark, stopped, tmp_path)
-
-
-@contextmanager
-def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    before = spark.conf.getAll.get(name)
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, before)
 
 
 # Another version of Penstock.

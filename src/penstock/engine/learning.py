@@ -20,6 +20,7 @@ from penstock.goals import MaxSubset
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.evidence import Evidence
 from penstock.statistics.outlook import Outlook, smoothed_curve
+from penstock.statistics.rates import Rates
 from penstock.strategies import Waiting
 from penstock.strategies.division import divide
 
@@ -95,9 +96,7 @@ class Learner:
         self._now: float | None = None
         self._began: float = 0.0
         self._faded: float = 0.0  # the time at which sums were last faded
-        self._elapsed = 0.0  # time that was seen, faded
-        self._seen = np.zeros(count)  # tuples with a key, faded
-        self._new = np.zeros(count, np.int64)  # and those since the last review
+        self._rates = Rates(count)  # of tuples with a key
         self._turned = np.zeros(count)  # when each grid last turned
         self._graded = np.zeros(count, np.int64)  # births when rows were last graded
         self._nows: Array = np.zeros(0)
@@ -156,9 +155,9 @@ class Learner:
         piece = arrivals[at:stop]
         if stop > at:
             self._now = max(self._now or 0, self._nows[stop - 1].item())
-        for s in range(self._new.size):
+        for s in range(self._turned.size):
             mine = np.flatnonzero((piece["stream"] == s) & (piece["blank"] == 0))
-            self._new[s] += mine.size
+            self._rates.count(s, mine.size)
             if self._likeliness is not None and mine.size:
                 self._likeliness.note(
                     s, piece["value"][mine], piece["word"][mine], piece["priority"][mine]
@@ -172,13 +171,11 @@ class Learner:
         self._faded = self._now
         longest = max(float(life) for life in self._lives())
         factor = self._fade(passed / longest, longest) if longest else 0.5
-        self._elapsed = self._elapsed * factor + passed
-        self._seen = self._seen * factor + self._new
-        self._new[:] = 0
+        self._rates.pass_time(passed, factor)
         if self._likeliness is not None:
             paces = [o.pace / self._span(s) for s, o in enumerate(self._outlooks)]
-            self._likeliness.review(factor, self._elapsed, paces)
-            for s in range(self._seen.size):
+            self._likeliness.review(factor, self._rates.elapsed, paces)
+            for s in range(self._turned.size):
                 self._grade_again(s)
 
     # --- A grid turns
@@ -198,7 +195,7 @@ class Learner:
         every = max(1, int(memory.grids["parts"][s]) // _DIVISIONS)
         if s == lives.index(max(lives)) and (part % every == 0 or steps > every):
             self._divide()
-        for each in range(self._seen.size) if changed else (s,):
+        for each in range(self._turned.size) if changed else (s,):
             self._grade_again(each, at_once=changed)
             self._rank(each)
 
@@ -221,12 +218,10 @@ class Learner:
         outlook = self._outlooks[s]
         weights = 1.0 / entries["chance"]
         weights /= weights.mean()
-        predicted = []
-        for expert in self._strategy.experts:
-            # By what was known of its key when it came: what was seen since then includes what is
-            # to be predicted, and a newcomer has nothing of the kind.
-            tuples = Waiting(ages, rows["priority"], past)
-            predicted.append(expert.expected(outlook, tuples) * passed)
+        # By what was known of its key when it came: what was seen since then includes what is to be
+        # predicted, and a newcomer has nothing of the kind.
+        tuples = Waiting(ages, rows["priority"], past)
+        predicted = [each.expected(outlook, tuples) * passed for each in self._strategy.experts]
         changed = False
         if outlook.curve.total > 0:
             changed = self.evidence.add(predicted, gained, weights, fade)
@@ -246,17 +241,15 @@ class Learner:
             curve = AgeCurve(smoothed_curve(memory.matched[s, :parts], memory.exposed[s, :parts]))
         watched = memory.watched[: int(memory.rule["watched"][0])]
         watched = watched[memory.rows["stream"][watched["row"]] == s]
-        rate = self._seen[s] / self._elapsed if self._elapsed else 0.0
-        return Outlook(
-            curve, rate * float(self._span(s)), watched["likeliness"], 1.0 / watched["chance"]
-        )
+        rate = self._rates.of(s) * float(self._span(s))
+        return Outlook(curve, rate, watched["likeliness"], 1.0 / watched["chance"])
 
     def _divide(self) -> None:
         """Divide memory between the streams, so that all together give most."""
         memory = self._store.memory
         expert = self._strategy.experts[self.evidence.followed]
         rows = self._limit - int(memory.rule["quota"][0])
-        if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._elapsed:
+        if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._rates.elapsed:
             return
         outputs = [
             partial(self._made_of, expert, outlook, float(self._span(s)))
@@ -323,7 +316,10 @@ class Learner:
         octave = max(1, self._strategy.grades_per_octave)
         weights = 2.0 ** ((np.arange(grades) - octave * _BELOW) / octave)
         score = (weights[:, None] * by_age[None, :]).ravel() if grades > 1 else by_age
-        order = np.lexsort((-np.tile(age, grades), score))
+        # Sorted by age first, the oldest in front: a stable sort by score then keeps that order.
+        oldest_first = np.argsort(-age)
+        cell = (oldest_first[:, None] + ages * np.arange(grades)).ravel()
+        order = cell[np.argsort(score[cell], kind="stable")]
         memory.ranked[s, :cells] = order
         memory.ranks[s, order] = np.arange(cells)
         rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
@@ -362,9 +358,6 @@ class Learner:
             "clock": np.array([self._now or 0, self._faded, self._began], kind),
             "started": np.array([self._now is not None]),
             "limit": np.array([self._limit]),
-            "elapsed": np.array([self._elapsed]),
-            "seen": self._seen,
-            "new": self._new,
             "turned": self._turned,
             "graded": self._graded,
         }
@@ -374,7 +367,7 @@ class Learner:
             saved[f"outlook.{s}.rate"] = np.array([outlook.rate])
             saved[f"outlook.{s}.likeliness"] = outlook.likeliness
             saved[f"outlook.{s}.weights"] = outlook.weights
-        saved |= self.evidence.save()
+        saved |= self._rates.save() | self.evidence.save()
         if self._likeliness is not None:
             saved |= self._likeliness.save()
         return saved
@@ -384,13 +377,12 @@ class Learner:
         now, self._faded, self._began = saved["clock"].tolist()
         self._now = now if saved["started"][0] else None
         self._limit = int(saved["limit"][0])
-        self._elapsed = float(saved["elapsed"][0])
-        self._seen, self._new = saved["seen"].copy(), saved["new"].copy()
+        self._rates.restore(saved)
         self._turned, self._graded = saved["turned"].copy(), saved["graded"].copy()
         self.evidence.restore(saved)
         if self._likeliness is not None:
             self._likeliness.restore(saved)
-        for s in range(self._seen.size):
+        for s in range(self._turned.size):
             self._outlooks[s] = Outlook(
                 AgeCurve(saved[f"outlook.{s}.curve"]),
                 float(saved[f"outlook.{s}.rate"][0]),
