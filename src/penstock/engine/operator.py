@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.accounting import account
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
@@ -21,7 +22,6 @@ from penstock.engine.learning import Learner, grid_shape
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
 from penstock.engine.store import ROW_OVERHEAD, Store
-from penstock.metrics import Metrics, StreamMetrics
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Arriving, Evict, ScoringStrategy, strategy_for
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from penstock.engine.arrays import Array, Floats
     from penstock.engine.plan import Plan
+    from penstock.metrics import Metrics
 
 # Arrivals per call of the compiled loop: memory is reserved for so many, and what is decided on is
 # reviewed as often, at the same arrivals whatever batches they come in. Fewer where memory is
@@ -70,23 +71,23 @@ class Operator:
         self.shard = shard
         self.shards = shards
         budget = plan.spec.budget
-        self._strategy = None if budget is None else strategy_for(plan.spec.goal)
-        scoring = self._strategy if isinstance(self._strategy, ScoringStrategy) else None
+        self.strategy = None if budget is None else strategy_for(plan.spec.goal)
+        scoring = self.strategy if isinstance(self.strategy, ScoringStrategy) else None
         count = len(plan.sides)
         evict = layout.EVICT_NOBODY
         shares: tuple[float, ...] = (1.0 / count,) * count
         self._rows: int | None = None
-        self._memory: int | None = None
+        self.memory_limit: int | None = None
         self.row_limit: int | None = None  # rows that may be held now
-        if budget is not None and self._strategy is not None:
-            settings = self._strategy.decide(count)
+        if budget is not None and self.strategy is not None:
+            settings = self.strategy.decide(count)
             evict, shares = _EVICT[settings.evict], settings.shares
             self._rows = None if budget.rows is None else _part(budget.rows, shard, shards)
             self.row_limit = self._rows
             memory = budget.memory_bytes
-            self._memory = None if memory is None else _part(memory, shard, shards)
-            if self._memory is not None:
-                self.row_limit = self._memory // ROW_OVERHEAD  # until rows have been measured
+            self.memory_limit = None if memory is None else _part(memory, shard, shards)
+            if self.memory_limit is not None:
+                self.row_limit = self.memory_limit // ROW_OVERHEAD  # until rows have been measured
         self.store = Store(plan, evict, grid_shape(plan, scoring))
         self.store.memory.streams["share"] = shares
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
@@ -99,10 +100,10 @@ class Operator:
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
         self._produced = make_results(count, plan.time.dtype)  # kept, so that it need not grow anew
         self._wanted = Wanted(
-            order=self._strategy is not None,
-            identities=self._strategy is not None and self._strategy.draws,
-            sizes=self._memory is not None,
-            hashes=self._strategy is not None,
+            order=self.strategy is not None,
+            identities=self.strategy is not None and self.strategy.draws,
+            sizes=self.memory_limit is not None,
+            hashes=self.strategy is not None,
         )
         self.monitor = None
         self.learner = None
@@ -213,7 +214,7 @@ class Operator:
 
     def _rank(self, sides: list[Columns], merged: Merged) -> None:
         """Have the strategy give each arrival its priority."""
-        if self._strategy is None:
+        if self.strategy is None:
             return
         if self.monitor is not None:
             lots = [
@@ -225,7 +226,7 @@ class Operator:
         priorities: list[Floats] = []
         for s, side in enumerate(sides):
             arriving = Arriving(s, side.times, partial(draws, seed, s, side.times, side.identities))
-            given = self._strategy.priorities(arriving)
+            given = self.strategy.priorities(arriving)
             if given is None:
                 return
             priorities.append(given)
@@ -236,7 +237,7 @@ class Operator:
         arrivals = merged.arrivals
         if self._rows is not None:
             arrivals["limit"] = self._rows
-        if self._memory is None or not arrivals.size:
+        if self.memory_limit is None or not arrivals.size:
             return
         # The mean size so far of the rows of the stream that has the largest: whatever mix of
         # streams is held fits, and the same rows give the same limit whatever batches they came in.
@@ -249,7 +250,7 @@ class Operator:
             row_size = np.maximum(row_size, total / np.maximum(rows, 1))
             self.measured[s] = rows[-1], total[-1]
         least = len(sides)
-        arrivals["limit"] = np.maximum(self._memory / (ROW_OVERHEAD + row_size), least)
+        arrivals["limit"] = np.maximum(self.memory_limit / (ROW_OVERHEAD + row_size), least)
         self.row_limit = int(arrivals["limit"][-1])
 
     def _join(self, arrivals: Array) -> Iterator[pa.Table]:
@@ -327,59 +328,7 @@ class Operator:
 
     def metrics(self) -> Metrics:
         """Give what this shard has done so far."""
-        records = self.store.memory.streams
-        rule = self.store.memory.rule
-        streams = {}
-        total_bytes = 0.0
-        for s, side in enumerate(self.plan.sides):
-            record, watch = records[s], self.watches[s]
-            rows, size = self.measured[s] if self._memory else (watch.arrived, watch.payload_bytes)
-            row_bytes = float(size / rows) if rows else 0.0
-            counted = ("dropped", "evicted", "expired", "held", "held_most")
-            # One shard answers for what came to all of them; the rest of what it got are copies.
-            arrived = watch.arrived
-            if self.shards > 1:
-                arrived = watch.whole if self.shard == 0 else 0
-            streams[side.name] = StreamMetrics(
-                arrived=arrived,
-                copies=watch.arrived - arrived,
-                late=watch.late,
-                bad_times=watch.bad_times,
-                far_ahead=watch.far_ahead,
-                null_keys=watch.null_keys,
-                row_bytes=row_bytes,
-                **{name: int(record[name]) for name in counted},
-            )
-            total_bytes += int(record["held_at_most"]) * (row_bytes + ROW_OVERHEAD)
-        return Metrics(
-            streams=streams,
-            strategy=None if self._strategy is None else self._strategy.name,
-            emitted=int(rule["produced"][0]),
-            budget_rows=self.row_limit,
-            held_most=int(rule["held_most"][0]),
-            bytes_most=round(total_bytes),
-            state_bytes=sum(seal.size for seal in self.saved.values()),
-            inserted=int(records["inserted"].sum()),
-            compared=int(rule["compared"][0]),
-            **self._estimates(),
-        )
-
-    def _estimates(self) -> dict[str, Any]:
-        """Give what the watched tuples say, and which model is followed."""
-        if self.monitor is None:
-            return {}
-        gauges = self.store.memory.gauges
-        emitted = int(self.store.memory.rule["produced"][0])
-        estimates: dict[str, Any] = {
-            "estimated": float(gauges["total"].sum()),
-            "variance": float(gauges["variance"].sum()),
-            "batch_emitted": emitted - self.emitted_before,
-            "batch_estimated": float(gauges["batch_total"].sum()),
-            "batch_variance": float(gauges["batch_variance"].sum()),
-        }
-        if self.learner is not None:
-            estimates["follows"], estimates["behind"] = self.learner.evidence.by_name()
-        return estimates
+        return account(self)
 
 
 def _interval(rows: int | None) -> int:
