@@ -48,7 +48,7 @@ class Prob(ScoringStrategy):
     needs_frequencies: ClassVar[bool] = True
     needs_fresh: ClassVar[bool] = True
     grades_per_octave: ClassVar[int] = 8
-    parts: int = 1
+    parts: int = 8  # how often in a window memory is divided anew
 
     def by_age(self, outlook: Outlook) -> Floats:
         """Give the same for all ages."""
