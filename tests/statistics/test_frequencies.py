@@ -137,3 +137,18 @@ def test_what_has_faded_to_nothing_hides_no_other_key() -> None:
     assert frequencies.of(stayed) == pytest.approx(np.full(500, 2.0))
     assert frequencies.of(gone) == pytest.approx(np.zeros(500))
     assert frequencies.save()["keys"].tolist() == sorted(stayed.tolist())
+
+
+def test_a_sample_of_keys_stands_for_all_arrivals() -> None:
+    rng = np.random.default_rng(7)
+    keys = rng.permutation(200_000)[:5_000] * 977
+    arrivals = np.repeat(keys, rng.integers(1, 4, keys.size))
+    heavy = np.full(20_000, 123_456_789)
+    counts = Frequencies()
+    counts.add(np.concatenate([arrivals, heavy]))
+    sampled, stands_for = counts.sample(1_000)
+    assert 200 < sampled.size < 1_000
+    assert stands_for[sampled == heavy[0]].tolist() == [heavy.size]
+    # 10,000 arrivals of light keys, each of which stands for 30: within 3 standard errors.
+    light = stands_for[sampled != heavy[0]]
+    assert abs(light.sum() - arrivals.size) < 3 * np.sqrt(30 * arrivals.size)

@@ -37,8 +37,12 @@ if TYPE_CHECKING:
 _BELOW, _ABOVE = 14, 6
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
+# An age that is worth less than this part of the best is worth nothing.
+_WORTHLESS = 2.0**-60
 # Rows are graded anew after so many arrivals for each: it must cost little beside the join itself.
 _GRADE_EVERY = 4
+# Values by which memory is divided.
+_VALUES = 4096
 # Memory is divided anew so often in the longest life, each time half of the way.
 _DIVISIONS = 8
 
@@ -81,6 +85,8 @@ class Learner:
         self._plan = plan
         self._store = store
         self._strategy = strategy
+        self._experts = strategy.experts
+        self._coming_type = grid.coming_type(plan.values.dtype)
         goal = plan.spec.goal
         known = goal if isinstance(goal, MaxSubset) else MaxSubset()
         self._half_life = known.half_life
@@ -92,7 +98,7 @@ class Learner:
         self._likeliness = None
         if strategy.needs_frequencies:
             self._likeliness = Likeliness(plan, coder, known, rows)
-        self.evidence = Evidence([expert.name for expert in strategy.experts])
+        self.evidence = Evidence([expert.name for expert in self._experts])
         self._now: float | None = None
         self._began: float = 0.0
         self._faded: float = 0.0  # the time at which sums were last faded
@@ -141,27 +147,29 @@ class Learner:
                 self._turn(s, part, now)
         if self._likeliness is None:
             return
-        piece = arrivals[at:stop]
         for s in range(grids.size):
-            mine = np.flatnonzero((piece["stream"] == s) & (piece["blank"] == 0))
+            mine = self._mine(arrivals, s, at, stop)
             if mine.size:
-                likely = self._likeliness.of(s, piece["value"][mine], piece["word"][mine])
-                piece["priority"][mine] = likely
+                likely = self._likeliness.of(s, mine["value"], mine["word"])
                 fresh = Waiting(np.zeros(mine.size), likely, np.zeros(mine.size))
-                piece["grade"][mine] = self._grades(s, fresh)
+                grid.set_grades(arrivals, mine["at"], likely, self._grades(s, fresh))
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note who came."""
-        piece = arrivals[at:stop]
         if stop > at:
             self._now = max(self._now or 0, self._nows[stop - 1].item())
         for s in range(self._turned.size):
-            mine = np.flatnonzero((piece["stream"] == s) & (piece["blank"] == 0))
+            mine = self._mine(arrivals, s, at, stop)
             self._rates.count(s, mine.size)
             if self._likeliness is not None and mine.size:
                 self._likeliness.note(
-                    s, piece["value"][mine], piece["word"][mine], piece["priority"][mine]
+                    s, mine["value"], mine["word"], arrivals["priority"][mine["at"]]
                 )
+
+    def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
+        """List the arrivals of a stream that have a key."""
+        mine = np.empty(stop - at, self._coming_type)
+        return mine[: grid.select(arrivals, s, at, stop, mine)]
 
     def review(self) -> None:
         """Take in who came; called after every so many arrivals."""
@@ -221,7 +229,7 @@ class Learner:
         # By what was known of its key when it came: what was seen since then includes what is to be
         # predicted, and a newcomer has nothing of the kind.
         tuples = Waiting(ages, rows["priority"], past)
-        predicted = [each.expected(outlook, tuples) * passed for each in self._strategy.experts]
+        predicted = [each.expected(outlook, tuples) * passed for each in self._experts]
         changed = False
         if outlook.curve.total > 0:
             changed = self.evidence.add(predicted, gained, weights, fade)
@@ -247,16 +255,33 @@ class Learner:
     def _divide(self) -> None:
         """Divide memory between the streams, so that all together give most."""
         memory = self._store.memory
-        expert = self._strategy.experts[self.evidence.followed]
+        expert = self._experts[self.evidence.followed]
         rows = self._limit - int(memory.rule["quota"][0])
         if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._rates.elapsed:
             return
         outputs = [
-            partial(self._made_of, expert, outlook, float(self._span(s)))
-            for s, outlook in enumerate(self._outlooks)
+            partial(self._made_of, expert, self._by_value(s, expert), float(self._span(s)))
+            for s in range(self._turned.size)
         ]
         wanted = np.array(divide(rows, outputs)) / rows
         memory.streams["share"] = (memory.streams["share"] + wanted) / 2
+
+    def _by_value(self, s: int, expert: ScoringStrategy) -> Outlook:
+        """Give the outlook for the division of memory.
+
+        By the frequencies of all values if that is what the expert goes by: the few tuples that
+        are watched need not have a hot value among them. Rows then match as fast as tuples come.
+        """
+        outlook = self._outlooks[s]
+        values = None
+        if self._likeliness is not None and expert.needs_fresh:
+            values = self._likeliness.of_values(s, _VALUES)
+        if values is None:
+            return outlook
+        pace = np.prod([self._rates.of(o) for o in range(self._turned.size) if o != s])
+        pace *= float(self._span(s))
+        curve = AgeCurve(np.full(outlook.curve.parts, pace))
+        return Outlook(curve, outlook.rate, *values)
 
     def _made_of(
         self, expert: ScoringStrategy, outlook: Outlook, span: float, rows: Floats
@@ -278,7 +303,7 @@ class Learner:
         octave = self._strategy.grades_per_octave
         if not octave:
             return np.zeros(tuples.ages.size, np.int64)
-        expert = self._strategy.experts[self.evidence.followed]
+        expert = self._experts[self.evidence.followed]
         weights = np.maximum(expert.weights(self._outlooks[s], tuples), 1e-300)
         grades = np.floor(octave * np.log2(weights) + 0.5).astype(np.int64) + octave * _BELOW
         return np.clip(grades, 0, octave * (_BELOW + _ABOVE))
@@ -296,35 +321,32 @@ class Learner:
         rows = np.empty(held, grid.graded_type(self._plan.time.dtype, self._plan.values.dtype))
         rows = rows[: grid.gather(memory, s, rows)]
         likely = rows["priority"]
-        if self._strategy.experts[self.evidence.followed].needs_fresh:
+        if self._experts[self.evidence.followed].needs_fresh:
             likely = self._likeliness.of(s, rows["value"], rows["word"])
         ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
         tuples = Waiting(ages, likely, rows["matches"])
         grid.rebuild(memory, s, np.ascontiguousarray(rows["row"]), self._grades(s, tuples))
 
     def _rank(self, s: int) -> None:
-        """Rank a stream's cells by score; of equals, the oldest comes first."""
+        """Rank a stream's cells by score: what its age is worth, times the weight of the grade."""
         memory = self._store.memory
-        record = memory.grids[s]
-        ages, cells = int(record["ages"]), int(record["cells"])
-        expert = self._strategy.experts[self.evidence.followed]
-        worth = expert.by_age(self._outlooks[s])
-        worth = np.append(worth, min(0.0, float(worth.min())))  # who has outlived its time
-        age = (int(record["now"]) - np.arange(ages)) % ages
-        by_age = worth[age]
-        grades = cells // ages
-        octave = max(1, self._strategy.grades_per_octave)
-        weights = 2.0 ** ((np.arange(grades) - octave * _BELOW) / octave)
-        score = (weights[:, None] * by_age[None, :]).ravel() if grades > 1 else by_age
-        # Sorted by age first, the oldest in front: a stable sort by score then keeps that order.
-        oldest_first = np.argsort(-age)
-        cell = (oldest_first[:, None] + ages * np.arange(grades)).ravel()
-        order = cell[np.argsort(score[cell], kind="stable")]
-        memory.ranked[s, :cells] = order
-        memory.ranks[s, order] = np.arange(cells)
+        worth = self._experts[self.evidence.followed].by_age(self._outlooks[s])
+        worth = np.append(worth, 0.0)  # who has outlived its time
         rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
-        memory.rising[s, :cells] = np.tile(rises[age], grades)
-        record["cursor"] = 0
+        some = worth > worth.max() * _WORTHLESS
+        levels = max(1, self._strategy.grades_per_octave) * np.log2(np.where(some, worth, 1.0))
+        whole = np.floor(levels)
+        left = np.where(some, levels - whole, -1.0)
+        oldest_first = np.arange(worth.size)[::-1]
+        order = oldest_first[np.argsort(left[oldest_first], kind="stable")]
+        grid.rank(
+            memory,
+            s,
+            order,
+            whole.astype(np.int64),
+            worth.size - int(np.count_nonzero(some)),
+            rises.astype(np.int64),
+        )
 
     # --- Small things
 

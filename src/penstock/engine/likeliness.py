@@ -64,6 +64,20 @@ class Likeliness:
         likely: Floats = self._raw(s, values, words) / self._mean(s)
         return likely
 
+    def of_values(self, s: int, size: int) -> tuple[Floats, Floats] | None:
+        """Give the likeliness of about so many values of a stream, and how many tuples have each.
+
+        None if values are not counted.
+        """
+        if not self._equal:
+            return None
+        known = self._known[s]
+        keys, tuples = self._counts[s].sample(size) if known is None else known
+        if not tuples.sum() > 0:
+            return None
+        raw = self._raw(s, keys, keys)
+        return raw * (tuples.sum() / (raw * tuples).sum()), tuples
+
     def note(self, s: int, values: Array, words: Integers, likely: Floats) -> None:
         """Remember tuples that came, and what was said of them, for the next review."""
         grains = np.minimum(likely * (self._mean(s) / self._unseen(s) / _GRAIN), _LARGE)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,13 +58,17 @@ class AgeCurve:
         """Into how many parts the window is divided."""
         return self.matches.size
 
-    @property
+    @cached_property
     def total(self) -> float:
         """n: results of a tuple over its whole life."""
         return float(self.matches.sum())
 
     def cumulative(self) -> Floats:
         """Give C(0) = 0, C(1), ...: results of a tuple by each age."""
+        return self._cumulative
+
+    @cached_property
+    def _cumulative(self) -> Floats:
         return np.concatenate([[0.0], np.cumsum(self.matches)])
 
     @property
@@ -90,20 +96,7 @@ class AgeCurve:
         `srivastava04` 3.2.1, the greedy rule, which does what the rules for k_opt do where the
         curve has no minima.
         """
-        cumulative: list[float] = self.cumulative().tolist()
-        priorities = np.zeros(len(cumulative))
-        # From the end backwards, with the corners of the concave curve above what comes later: a
-        # corner that lies below the line from here to the next one is none any more.
-        corners = [self.parts]
-        for age in range(self.parts - 1, -1, -1):
-
-            def slope(corner: int, start: int = age) -> float:
-                return (cumulative[corner] - cumulative[start]) / (corner - start)
-
-            while len(corners) > 1 and slope(corners[-2]) >= slope(corners[-1]):
-                corners.pop()
-            priorities[age] = slope(corners[-1])
-            corners.append(age)
+        priorities = _steepest(self._cumulative)
         # Ties are ties, whatever the sums' last bits say.
         unit = _TOLERANCE * max(priorities.max(), np.finfo(float).tiny)
         rounded: Floats = np.round(priorities / unit) * unit
@@ -141,3 +134,27 @@ class AgeCurve:
         staggered = memory * cumulative[best] / (best * part)
         everyone = rate * np.interp(held_for, np.arange(cumulative.size), cumulative)
         return np.where(held_for <= best, np.minimum(staggered, rate * self.total), everyone)
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+def _steepest(heights: Floats) -> Floats:
+    """Give from each place the steepest slope to a later one; 0 from the last."""
+    slopes = np.zeros(heights.size)
+    # From the end backwards, with the corners of the concave curve above what comes later: a
+    # corner that lies below the line from here to the next one is none any more.
+    corners = np.empty(heights.size, np.int64)
+    corners[0] = heights.size - 1
+    last = 0
+    for start in range(heights.size - 2, -1, -1):
+        slope = (heights[corners[last]] - heights[start]) / (corners[last] - start)
+        while last > 0:
+            further = corners[last - 1]
+            other = (heights[further] - heights[start]) / (further - start)
+            if other < slope:
+                break
+            slope = other
+            last -= 1
+        slopes[start] = slope
+        last += 1
+        corners[last] = start
+    return slopes

@@ -71,9 +71,8 @@ class Evidence:
         self._scores *= fade
         self._seen = self._seen * fade + float(came.sum())
         floor = _LEAST * max(float(np.mean(came)), 1e-12)
-        for number, expected in enumerate(predicted):
-            rate = np.maximum(expected, floor)
-            self._scores[number] += float(np.sum(weights * (came * np.log(rate) - rate)))
+        rates = np.maximum(np.stack(predicted), floor)
+        self._scores += np.sum(weights * (came * np.log(rates) - rates), axis=1)
         ahead = float(self._scores.max() - self._scores[self.followed])
         if self._seen < _ENOUGH and ahead < _BEYOND_DOUBT and not self._decided:
             return False

@@ -103,6 +103,26 @@ class Frequencies:
         counts /= self._unit
         return counts
 
+    def sample(self, size: int) -> tuple[Integers, Floats]:
+        """Give about so many keys and the arrivals that each stands for.
+
+        Heavy keys stand for themselves. Of the others some stand for all, each with a chance that
+        grows with its count, drawn from the key itself.
+
+        >>> counts = Frequencies()
+        >>> counts.add(np.array([7, 8, 7, 9]))
+        >>> keys, arrivals = counts.sample(100)
+        >>> dict(zip(keys.tolist(), arrivals.tolist(), strict=True))
+        {7: 2.0, 8: 1.0, 9: 1.0}
+        """
+        held = np.flatnonzero(self._counts)
+        keys, counts = self._keys[held], self._counts[held] / self._unit
+        threshold = counts.sum() / size
+        mixed = (keys.view(np.uint64) * _SPREAD) >> _SHIFT
+        drawn = counts > mixed.astype(np.float64) * (_TINY * 2.0**20 * threshold)
+        order = np.argsort(keys[drawn])
+        return keys[drawn][order], np.maximum(counts[drawn], threshold)[order]
+
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
         """Give the state, for `restore`."""
         held = np.flatnonzero(self._counts)

@@ -54,16 +54,18 @@ def divide(rows: float, outputs: Sequence[Callable[[Floats], Floats]]) -> tuple[
     gains = [gain - 1e-6 * scale * away for gain in gains]
     best = gains[0]
     choices = []
-    for gain in gains[1:]:
+    for gain in gains[1:-1]:
         # total[k, j]: j pieces to this stream, k - j to those before it.
         k, j = np.indices((_PIECES + 1, _PIECES + 1))
         total = np.where(j <= k, best[k - j] + gain[j], -np.inf)
         choices.append(total.argmax(axis=1))
         best = total.max(axis=1)
-    pieces = []
-    left = _PIECES
+    # The last stream and those before it take all there is.
+    pieces = [int((best[::-1] + gains[-1]).argmax()) if len(gains) > 1 else _PIECES]
+    left = _PIECES - pieces[0]
     for choice in reversed(choices):
         pieces.append(int(choice[left]))
         left -= pieces[-1]
-    pieces.append(left)
+    if len(gains) > 1:
+        pieces.append(left)
     return tuple(rows * piece / _PIECES for piece in reversed(pieces))

@@ -132,3 +132,32 @@ def test_rows_that_are_watched_are_not_gathered() -> None:
     rows = np.zeros(4, grid.graded_type(memory.rows.dtype["time"], memory.rows.dtype["value"]))
     assert grid.gather(memory, 0, rows) == 2
     assert rows["row"][:2].tolist() == [3, 1]
+
+
+@given(pick=choices())
+@examples(100)
+def test_cells_are_ranked_by_weight_times_worth(pick: Pick) -> None:
+    memory = make_memory()
+    now = memory.grids["now"][1] = pick(-3, 3)
+    per_octave = pick(1, 3)
+    # Powers of the factor between two grades, so that there are ties, and ages worth nothing.
+    powers = [pick(-4, 3) for _ in range(_AGES)]
+    worth = np.array([2.0 ** (power / per_octave) if power > -4 else 0.0 for power in powers])
+    rises = np.array([pick(0, 1) for _ in range(_AGES)])
+    some = worth > 0
+    order = sorted(range(_AGES), key=lambda age: (some[age], -age))
+    levels = np.array(powers)
+    worthless = int(np.count_nonzero(~some))
+    grid.rank(memory, 1, np.array(order), levels, worthless, rises)
+
+    def standing(cell: tuple[int, int]) -> tuple[bool, int, int]:
+        grade, age = cell
+        return bool(some[age]), powers[age] + grade if some[age] else 0, -age
+
+    cells = sorted(((g, a) for a in range(_AGES) for g in range(_GRADES)), key=standing)
+    expected = [grade * _AGES + (now - age) % _AGES for grade, age in cells]
+    assert memory.ranked[1].tolist() == expected
+    assert memory.ranks[1, memory.ranked[1]].tolist() == list(range(_CELLS))
+    for grade, age in cells:
+        assert memory.rising[1, grade * _AGES + (now - age) % _AGES] == rises[age]
+    assert memory.grids["cursor"][1] == 0

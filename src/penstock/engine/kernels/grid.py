@@ -20,7 +20,7 @@ from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, WORD, Memory
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Integers
+    from penstock.engine.arrays import Array, DType, Floats, Integers
 
 
 def graded_type(time: DType, value: DType) -> DType:
@@ -35,6 +35,11 @@ def graded_type(time: DType, value: DType) -> DType:
             ("matches", np.float64),
         ]
     )
+
+
+def coming_type(value: DType) -> DType:
+    """Give the record of an arrival that is to be graded."""
+    return np.dtype([("at", np.int64), ("value", value), ("word", np.int64)])
 
 
 # Columns of `cells`.
@@ -169,6 +174,67 @@ def turn(memory: Memory, stream: int, now: int) -> None:
 
 
 @rare
+def rank(
+    memory: Memory, stream: int, order: Integers, levels: Integers, worthless: int, rises: Integers
+) -> None:
+    """Rank a stream's cells by score; of equals, the oldest comes first.
+
+    A cell's score is its grade's weight times its age's worth. Weights grow by the same factor
+    from grade to grade, so the logarithm of a score, in grades, is the grade plus the age's level
+    plus what is left of it: sorting the ages by what is left sorts the cells.
+
+    Parameters
+    ----------
+    memory
+        The memory to change.
+    stream
+        The stream.
+    order
+        Ages in parts: the worthless ones, the oldest first, then the others by what is left of
+        the logarithm of their worth.
+    levels
+        For each age its logarithm, in grades, rounded down.
+    worthless
+        How many ages are worth nothing.
+    rises
+        For each age, whether rows gain by growing older.
+    """
+    grid = memory.grids[stream]
+    ages = grid["ages"]
+    grades = grid["cells"] // ages
+    now = grid["now"]
+    lowest_level = np.int64(0)
+    highest_level = np.int64(-1)
+    for i in range(order.size):
+        age = order[i]
+        place = (now - age) % ages
+        for grade in range(grades):
+            memory.rising[stream, grade * ages + place] = rises[age]
+        if i == worthless:
+            lowest_level = highest_level = levels[age]
+        elif i > worthless:
+            lowest_level = min(lowest_level, levels[age])
+            highest_level = max(highest_level, levels[age])
+    at = 0
+    for i in range(worthless):
+        for grade in range(grades):
+            cell = grade * ages + (now - order[i]) % ages
+            memory.ranked[stream, at] = cell
+            memory.ranks[stream, cell] = at
+            at += 1
+    if worthless < order.size:
+        for level in range(lowest_level, highest_level + grades):
+            for i in range(worthless, order.size):
+                grade = level - levels[order[i]]
+                if 0 <= grade < grades:
+                    cell = grade * ages + (now - order[i]) % ages
+                    memory.ranked[stream, at] = cell
+                    memory.ranks[stream, cell] = at
+                    at += 1
+    grid["cursor"] = 0
+
+
+@rare
 def gather(memory: Memory, stream: int, into: Array) -> int:
     """List a stream's rows that are not watched, in time order, with all that grades them.
 
@@ -198,3 +264,24 @@ def rebuild(memory: Memory, stream: int, rows: Integers, grades: Integers) -> No
     memory.grids[stream]["cursor"] = 0
     for at in range(rows.size):
         enter(memory, rows[at], stream, grades[at])
+
+
+@rare
+def select(arrivals: Array, stream: int, at: int, stop: int, into: Array) -> int:
+    """List the arrivals of a stream that have a key, in order; gives their number."""
+    count = 0
+    for place in range(at, stop):
+        if arrivals[place]["stream"] == stream and arrivals[place]["blank"] == 0:
+            into[count]["at"] = place
+            into[count]["value"] = arrivals[place]["value"]
+            into[count]["word"] = arrivals[place]["word"]
+            count += 1
+    return count
+
+
+@rare
+def set_grades(arrivals: Array, places: Integers, priorities: Floats, grades: Integers) -> None:
+    """Set what was said of arrivals."""
+    for i in range(places.size):
+        arrivals[places[i]]["priority"] = priorities[i]
+        arrivals[places[i]]["grade"] = grades[i]
