@@ -171,6 +171,9 @@ def mean_for(rows: float, chance_of_more: float = 0.05) -> float:
 
     If tuples come as a Poisson process and each is held for a time of its own, the number held
     is a Poisson number: its variance is its mean. If they come at an even pace it varies less.
+    It varies more if tuples of one value, which share their matches, are many: for 40 tuples of
+    one value, n = N = 5, the variance was three times the mean; for 4 tuples of each of ten
+    values, 1.2 times.
     The mean for which a Poisson number is above `rows` with the given chance is a quantile of the
     gamma distribution, here by the approximation of Wilson and Hilferty, within 3 % from 1 row on
     and 0.1 % from 10 rows on for a chance of 0.05.
