@@ -13,6 +13,7 @@ from penstock.errors import (
     SpecificationError,
     StateError,
 )
+from penstock.estimation import estimate
 from penstock.goals import MaxImportance, MaxSubset, Sample
 from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
@@ -41,6 +42,7 @@ __all__ = [
     "Stream",
     "StreamMetrics",
     "Within",
+    "estimate",
     "progress",
 ]
 

@@ -1,0 +1,97 @@
+"""Estimates from a sampled join, as two aggregations of Spark: by cluster, then over clusters.
+
+The formulas are those of `penstock.statistics.cluster_sample`, which explains them. They are
+expressions of Spark throughout: no row goes to Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  # as Spark's own documentation has it
+
+from penstock.spark.estimators import Average, Total, note_of
+from penstock.spark.sampled import check_names, check_sampled, find, find_number, window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from penstock.durations import DurationLike
+
+
+def estimate(
+    df: DataFrame,
+    *,
+    by: Sequence[str],
+    every: DurationLike | None,
+    sums: Sequence[str],
+    count: bool,
+    averages: Sequence[str],
+) -> DataFrame:
+    """Estimate counts, sums and averages; see `penstock.estimate`."""
+    check_sampled(df, every)
+    window = window_of(df, every)
+    groups = [find(df, each, "by") for each in by]
+    wanted: list[tuple[str, str, Column, bool]] = []  # name, source, values, is it an average
+    if count:
+        wanted.append(("count", "count", F.lit(1.0), False))
+    for what, names in (("sum", sums), ("average", averages)):
+        for each in names:
+            found = find_number(df, each, what)
+            name, source = f"{what}_{found.name}", f'"{each}" of {what}'
+            wanted.append((name, source, found.column.cast("double"), what == "average"))
+    check_names(
+        [
+            *([("window", "every")] if window is not None else []),
+            *((group.name, f'"{group.given}" of by') for group in groups),
+            *(
+                (f"{name}{end}", f"{source}")
+                for name, source, _, _ in wanted
+                for end in ("", "_low", "_high")
+            ),
+            ("clusters", "the number of clusters"),
+            ("note", "the note"),
+        ]
+    )
+
+    # Names of our own on the way, with a blank: they cannot clash with each other.
+    keys = {f"group {i}": group.column for i, group in enumerate(groups)}
+    if window is not None:
+        keys = {"window": window} | keys
+    estimators: list[Total | Average] = [
+        (Average if is_average else Total)(i) for i, (*_, is_average) in enumerate(wanted)
+    ]
+    rows = df.select(
+        *(column.alias(key) for key, column in keys.items()),
+        F.col("cluster"),
+        F.col("weight").cast("double").alias("weight"),
+        *(column.alias(f"value {i}") for i, (_, _, column, _) in enumerate(wanted)),
+    )
+    if window is not None:
+        rows = rows.where(F.col("window").isNotNull())
+    by_cluster = rows.groupBy(*keys, "cluster").agg(
+        *(column for each in estimators for column in each.within())
+    )
+    over_clusters = by_cluster.groupBy(*keys).agg(
+        F.count(F.lit(1)).alias("clusters"),
+        *(column for each in estimators for column in each.across()),
+    )
+    # The intervals are spelled out only once: elsewhere their parts go by name.
+    found_intervals = over_clusters.select(
+        *keys,
+        "clusters",
+        *(column for each in estimators for column in each.interval()),
+    )
+    return found_intervals.select(
+        *(["window"] if window is not None else []),
+        *(F.col(f"group {i}").alias(group.name) for i, group in enumerate(groups)),
+        *(
+            F.col(f"{part} {i}").alias(f"{name}{end}")
+            for i, (name, *_) in enumerate(wanted)
+            for part, end in (("estimate", ""), ("low", "_low"), ("high", "_high"))
+        ),
+        "clusters",
+        note_of(len(wanted)).alias("note"),
+    )

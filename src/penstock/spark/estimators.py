@@ -1,0 +1,178 @@
+"""One number to estimate, as expressions of Spark for each of three steps.
+
+======================  ==========================================================
+step                    what it gives
+======================  ==========================================================
+``within``              sums by cluster
+``across``              sums over clusters
+``interval``            ``estimate``, ``low``, ``high``; ``why`` there is no interval
+======================  ==========================================================
+
+`penstock.statistics.cluster_sample` has the same formulas in NumPy, and explains them.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  # as Spark's own documentation has it
+
+from penstock.statistics.cluster_sample import (
+    ALIKE_FOURTH,
+    ALIKE_VARIANCE,
+    LEAST_CLUSTERS,
+    STUDENT,
+    TOO_ALIKE,
+    TOO_FEW,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["Average", "Total", "note_of"]
+
+
+class _Named:
+    """Columns that have the estimator's number in their names."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def col(self, name: str) -> Column:
+        return F.col(f"{name} {self._number}")
+
+    def named(self, **columns: Column) -> list[Column]:
+        return [column.alias(f"{name} {self._number}") for name, column in columns.items()]
+
+    def sums(self) -> dict[str, Column]:
+        """Give what both kinds need by cluster: sums of w y and sqrt(w) y, the greatest weight."""
+        weight, value = F.col("weight"), self.col("value")
+        return {
+            "kept": F.sum(weight * value),
+            "drawn": F.sum(F.sqrt(weight) * value),
+            "heaviest": F.max(F.when(value.isNotNull(), weight)),
+        }
+
+
+class Total(_Named):
+    """As `penstock.statistics.cluster_sample.total_of`."""
+
+    def within(self) -> list[Column]:
+        """Give the sums by cluster."""
+        value = self.col("value")
+        return self.named(**self.sums(), seen=F.sum(value), least=F.min(value))
+
+    def across(self) -> list[Column]:
+        """Give the sums over clusters."""
+        part = _squared(self.col("kept")) - _squared(self.col("drawn"))
+        return self.named(
+            total=F.sum(self.col("kept")),
+            variance=F.sum(part),
+            fourth=F.sum(_squared(part)),
+            seen=F.sum(self.col("seen")),
+            least=F.min(self.col("least")),
+            heaviest=F.max(self.col("heaviest")),
+        )
+
+    def interval(self) -> list[Column]:
+        """Give the estimate and its interval."""
+        total, variance = self.col("total"), self.col("variance")
+        freedom = _freedom(variance, self.col("fourth"))
+        deviations = _student(freedom)
+        reach = deviations * F.sqrt(variance)
+        spread = F.exp(deviations * F.sqrt(F.log1p(_ratio(variance, _squared(total)))))
+        exact, enough = self.col("heaviest") <= 1, freedom >= LEAST_CLUSTERS
+        positive = self.col("least") >= 0
+        low = F.when(positive, F.greatest(total / spread, self.col("seen")))
+        high = F.when(positive, total * spread)
+        return self.named(
+            estimate=total,
+            low=F.when(exact, total).when(enough, low.otherwise(total - reach)),
+            high=F.when(exact, total).when(enough, high.otherwise(total + reach)),
+            why=F.when(total.isNotNull() & ~exact & ~enough, TOO_FEW),
+        )
+
+
+class Average(_Named):
+    """As `penstock.statistics.cluster_sample.average_of`, with its squares multiplied out."""
+
+    def within(self) -> list[Column]:
+        """Give the sums by cluster."""
+        weight = F.when(self.col("value").isNotNull(), F.col("weight"))
+        return self.named(**self.sums(), size=F.sum(weight), root=F.sum(F.sqrt(weight)))
+
+    def across(self) -> list[Column]:
+        """Give the sums over clusters."""
+        kept, drawn = self.col("kept"), self.col("drawn")
+        size, root = self.col("size"), self.col("root")
+        # Of a cluster: x of the values, n of the ones, m of both.
+        x = _squared(kept) - _squared(drawn)
+        m = kept * size - drawn * root
+        n = _squared(size) - _squared(root)
+        products = {"x": x, "m": m, "n": n, "xx": x * x, "mm": m * m, "nn": n * n}
+        products |= {"xm": x * m, "xn": x * n, "mn": m * n}
+        return self.named(
+            total=F.sum(kept),
+            size=F.sum(size),
+            heaviest=F.max(self.col("heaviest")),
+            **{name: F.sum(product) for name, product in products.items()},
+        )
+
+    def interval(self) -> list[Column]:
+        """Give the estimate and its interval."""
+        x, m, n, xx, mm, nn, xm, xn, mn = map(
+            self.col, ("x", "m", "n", "xx", "mm", "nn", "xm", "xn", "mn")
+        )
+        size = self.col("size")
+        r = _ratio(self.col("total"), size)
+        r2 = _squared(r)
+        # A cluster's part is x - 2 R m + R**2 n; R is known only now, so the sum of the parts'
+        # squares is put together from sums of products.
+        variance = x - 2 * r * m + r2 * n
+        fourth = xx + 4 * r2 * mm + r2 * r2 * nn - 4 * r * xm + 2 * r2 * xn - 4 * r * r2 * mn
+        alike = (variance <= ALIKE_VARIANCE * (x + r2 * n)) | (
+            fourth <= ALIKE_FOURTH * (xx + r2 * r2 * nn)
+        )
+        # NULL where a variance is nothing: `alike` has those of the values.
+        freedom = F.least(_freedom(variance, fourth), _freedom(n, nn))
+        exact = self.col("heaviest") <= 1
+        enough = ~alike & (freedom >= LEAST_CLUSTERS)
+        reach = _student(freedom) * F.sqrt(variance) / size
+        missing = r.isNotNull() & ~exact
+        return self.named(
+            estimate=r,
+            low=F.when(exact, r).when(enough, r - reach),
+            high=F.when(exact, r).when(enough, r + reach),
+            why=F.when(missing & alike, TOO_ALIKE).when(missing & ~enough, TOO_FEW),
+        )
+
+
+def note_of(count: int) -> Column:
+    """Say why an interval is missing; of several reasons, the first."""
+    whys = [F.col(f"why {i}") for i in range(count)]
+    few = reduce(or_, (why == TOO_FEW for why in whys))
+    return F.when(few, TOO_FEW).otherwise(F.coalesce(*whys))
+
+
+def _freedom(variance: Column, fourth: Column) -> Column:
+    """Give as how many equal parts a variance's parts vary; 0 if they come to nothing."""
+    return F.when(variance > 0, _ratio(_squared(variance), fourth)).otherwise(0.0)
+
+
+def _student(freedom: Column) -> Column:
+    inverse = _ratio(F.lit(1.0), freedom)
+    first, *terms = STUDENT
+    return F.lit(first) + inverse * (
+        F.lit(terms[0]) + inverse * (F.lit(terms[1]) + inverse * terms[2])
+    )
+
+
+def _ratio(over: Column, under: Column) -> Column:
+    """Divide; NULL by 0, which Spark would not so much as look past in a branch not taken."""
+    return over / F.nullif(under, F.lit(0.0))
+
+
+def _squared(column: Column) -> Column:
+    return column * column
