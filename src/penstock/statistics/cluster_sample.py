@@ -26,11 +26,11 @@ __all__ = [
     "total_of",
 ]
 
-LEAST_CLUSTERS = 25.0
-"""Effective clusters below which there is no interval; docs/estimation.md says why so many.
+LEAST_CLUSTERS = 20.0
+"""Effective clusters below which there is no interval; docs/estimation.md has how it was chosen.
 
 The squared skewness of an estimate is at most about one over them. Cochran's rule for intervals
-by the normal distribution (Sampling Techniques, 1977, section 2.15) asks for 1 / 25 or less.
+by the normal distribution (Sampling Techniques, 1977, section 2.15) is 1 / 25.
 """
 
 TOO_FEW = "too few clusters"
@@ -46,7 +46,7 @@ STUDENT = (
     (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384,
 )
 """Student's t at 97.5 %, as a polynomial in 1 / nu (Cornish and Fisher; Abramowitz and Stegun
-26.7.5); off by less than 0.00001 for 25 degrees of freedom or more."""
+26.7.5); off by less than 0.00002 for 20 degrees of freedom or more."""
 
 ALIKE_VARIANCE, ALIKE_FOURTH = 1e-12, 1e-13
 """Of the sizes of the numbers that it is the difference of: less than this may be all rounding."""
