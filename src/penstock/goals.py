@@ -10,10 +10,11 @@ from typing import Any
 from penstock.budget import is_whole, plain
 from penstock.errors import SpecificationError, must
 
-__all__ = ["Goal", "MaxImportance", "MaxSubset", "Sample"]
+__all__ = ["Goal", "LearningGoal", "MaxImportance", "MaxSubset", "Sample"]
 
 # Parts of a window: more would cost more to rank than a tuple costs to join.
 _MOST_PARTS = 4096
+_ROUNDINGS = ("bound", "up", "down", "random")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,60 @@ class Goal:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MaxSubset(Goal):
+class LearningGoal(Goal):
+    """A goal whose strategies learn of the streams; the base of `MaxSubset` and `Sample`.
+
+    Parameters
+    ----------
+    strategy
+        Name of the strategy; None picks one.
+    curve
+        Age curves that are known, by stream: the results of one tuple in each equal part of its
+        window, the newest first. Streams that are left out have theirs learnt.
+    frequencies
+        Frequencies of values that are known, by stream: the share of each value. Streams that
+        are left out have theirs learnt. A value of several columns is a tuple.
+    parts
+        Into which a window is divided to learn its age curve, where none is given.
+    half_life
+        What was learnt so long ago counts half, in windows.
+    """
+
+    curve: Mapping[str, Sequence[float]] | None = None
+    frequencies: Mapping[str, Mapping[Any, float]] | None = None
+    parts: int = 32
+    half_life: float = 2.0
+
+    def __repr__(self) -> str:
+        """Give what was said: the strategy, and what is not as usual."""
+        unusual = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        names = ["strategy", *(name for name in unusual if name != "strategy")]
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__name__}({said})"
+
+    def __post_init__(self) -> None:
+        """Check what was said, and keep it unchanged."""
+        super().__post_init__()
+        owner = type(self).__name__
+        object.__setattr__(self, "parts", plain(self.parts))
+        if not is_whole(self.parts, least=1) or self.parts > _MOST_PARTS:
+            hint = "32 is a good number"
+            requirement = f"a whole number from 1 to {_MOST_PARTS}"
+            raise SpecificationError(must(f"parts of {owner}", requirement, self.parts, hint))
+        if not _is_number(self.half_life) or not 0 < self.half_life < math.inf:
+            hint = "2 means that what was seen 2 windows ago counts half"
+            raise SpecificationError(
+                must(f"half_life of {owner}", "a number of windows above 0", self.half_life, hint)
+            )
+        if self.curve is not None:
+            object.__setattr__(self, "curve", _checked_curves(self.curve))
+            object.__setattr__(self, "parts", max(map(len, self.curve.values())))
+        if self.frequencies is not None:
+            object.__setattr__(self, "frequencies", _checked_frequencies(self.frequencies))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MaxSubset(LearningGoal):
     """As many of the results as possible.
 
     Parameters
@@ -67,36 +121,6 @@ class MaxSubset(Goal):
     3
     """
 
-    curve: Mapping[str, Sequence[float]] | None = None
-    frequencies: Mapping[str, Mapping[Any, float]] | None = None
-    parts: int = 32
-    half_life: float = 2.0
-
-    def __repr__(self) -> str:
-        """Give what was said: the strategy, and what is not as usual."""
-        unusual = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
-        names = ["strategy", *(name for name in unusual if name != "strategy")]
-        return f"MaxSubset({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-    def __post_init__(self) -> None:
-        """Check what was said, and keep it unchanged."""
-        super().__post_init__()
-        object.__setattr__(self, "parts", plain(self.parts))
-        if not is_whole(self.parts, least=1) or self.parts > _MOST_PARTS:
-            hint = "32 is a good number"
-            requirement = f"a whole number from 1 to {_MOST_PARTS}"
-            raise SpecificationError(must("parts of MaxSubset", requirement, self.parts, hint))
-        if not _is_number(self.half_life) or not 0 < self.half_life < math.inf:
-            hint = "2 means that what was seen 2 windows ago counts half"
-            raise SpecificationError(
-                must("half_life of MaxSubset", "a number of windows above 0", self.half_life, hint)
-            )
-        if self.curve is not None:
-            object.__setattr__(self, "curve", _checked_curves(self.curve))
-            object.__setattr__(self, "parts", max(map(len, self.curve.values())))
-        if self.frequencies is not None:
-            object.__setattr__(self, "frequencies", _checked_frequencies(self.frequencies))
-
 
 @dataclass(frozen=True, kw_only=True)
 class MaxImportance(Goal):
@@ -118,15 +142,64 @@ class MaxImportance(Goal):
     of: object
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sample(Goal):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sample(LearningGoal):
     """A random sample of the results, weighted so that totals can be estimated.
+
+    Every result carries a `weight`, how many results it stands for, and a `cluster`: results of
+    the same cluster were kept or lost together. `penstock.estimate` computes with both.
+
+    Parameters
+    ----------
+    strategy
+        `eq-cluster`, `pps-cluster` or `uniform`; None for `uniform` if the numbers of matches are
+        known and the stream whose columns matter is the one that waits, otherwise for the better
+        of the two others.
+    of
+        Name of the stream whose columns will be added up or averaged, if it is known.
+    matches
+        Columns that say how many results a tuple will give while it waits, by stream, where that
+        is known: an order says how many items it has. For `uniform`.
+    rounding
+        How `uniform` makes a whole number of the matches that it expects where they are learnt:
+        "down", "up", "random", or "bound", a number that is rarely exceeded.
+    fraction
+        Of the results that are wanted, at most; None for as many as memory allows.
+    curve, frequencies, parts, half_life
+        As in `MaxSubset`.
 
     Examples
     --------
     >>> Sample(strategy="uniform")
     Sample(strategy='uniform')
+    >>> Sample(strategy="uniform", matches={"orders": "items"})
+    Sample(strategy='uniform', matches={'orders': 'items'})
     """
+
+    of: str | None = None
+    matches: Mapping[str, str] | None = None
+    rounding: str = "bound"
+    fraction: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check what was said, and keep it unchanged."""
+        super().__post_init__()
+        of: object = self.of
+        if of is not None and not (isinstance(of, str) and of):
+            hint = "leave it out if it is not known"
+            raise SpecificationError(must("of of Sample", "the name of a stream", of, hint))
+        if self.rounding not in _ROUNDINGS:
+            known = ", ".join(f'"{each}"' for each in _ROUNDINGS)
+            raise SpecificationError(
+                must("rounding of Sample", f"one of {known}", self.rounding, "leave it out")
+            )
+        if self.fraction is not None and not (_is_number(self.fraction) and 0 < self.fraction <= 1):
+            hint = "leave it out for as many as memory allows"
+            raise SpecificationError(
+                must("fraction of Sample", "above 0 and at most 1", self.fraction, hint)
+            )
+        if self.matches is not None:
+            object.__setattr__(self, "matches", _checked_matches(self.matches))
 
 
 class _Known(dict[Any, Any]):
@@ -175,3 +248,14 @@ def _checked_frequencies(frequencies: object) -> Mapping[str, Mapping[Any, float
                 )
         checked[name] = _Known({value: float(share) for value, share in shares.items()})
     return checked
+
+
+def _checked_matches(matches: object) -> Mapping[str, str]:
+    hint = 'write matches={"stream": "column with the number of results of a tuple"}'
+    if not isinstance(matches, Mapping) or not matches:
+        raise SpecificationError(must("matches", "a column for each stream by name", matches, hint))
+    for name, column in matches.items():
+        if not isinstance(column, str) or not column:
+            owner = f'matches of stream "{name}"'
+            raise SpecificationError(must(owner, "the name of a column", column, hint))
+    return _Known(matches)

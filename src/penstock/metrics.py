@@ -97,6 +97,12 @@ class Metrics:
     estimated, variance
         What the watched tuples say: how many results there were to find, and the variance of that
         estimate.
+    forced
+        Of a sample: how often the sampling fraction had to fall because memory was full.
+    fractions, shards
+        Of a sample: the sampling fractions of the shards, added up, and how many there are.
+    why
+        Why this strategy was chosen, where none was named and it follows from the goal.
     batch_emitted, batch_estimated, batch_variance
         The same of the last micro-batch, and the results that it gave.
     follows
@@ -122,6 +128,10 @@ class Metrics:
     batch_variance: float = field(default=0.0, compare=False)
     follows: Mapping[str, int] = field(default_factory=dict)
     behind: Mapping[str, float] = field(default_factory=dict)
+    forced: int = 0
+    fractions: float = 0.0
+    shards: int = 0
+    why: str | None = None
     state_bytes: int = field(default=0, compare=False)
 
     @property
@@ -156,8 +166,21 @@ class Metrics:
         return recall_of(emitted, estimated, variance)
 
     @property
+    def fraction(self) -> float | None:
+        """Of a sample: the chance with which an average tuple, or match, is drawn now.
+
+        With several shards, their mean. None if there is no sample.
+        """
+        return self.fractions / self.shards if self.shards else None
+
+    @property
     def choice(self) -> str | None:
-        """Which model of the streams is followed, and why; None if there is no choice."""
+        """Which strategy or model is followed, and why; None if there is no choice."""
+        said = [each for each in (self.why, self._follows_most()) if each is not None]
+        return "; ".join(said) or None
+
+    def _follows_most(self) -> str | None:
+        """Say which model of the streams is followed, and why; None if there is no choice."""
         if not self.follows:
             return None
         most = max(self.follows, key=lambda name: self.follows[name])
@@ -202,6 +225,10 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         batch_variance=sum(part.batch_variance for part in parts),
         follows=_total_by_name([part.follows for part in parts]),
         behind=_total_by_name([part.behind for part in parts]),
+        forced=sum(part.forced for part in parts),
+        fractions=sum(part.fractions for part in parts),
+        shards=sum(part.shards for part in parts),
+        why=parts[0].why,
         state_bytes=sum(part.state_bytes for part in parts),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from penstock.budget import Budget, is_whole, plain
 from penstock.durations import DurationLike, check_duration, is_clock
 from penstock.errors import SpecificationError, must
-from penstock.goals import Goal, MaxImportance, MaxSubset
+from penstock.goals import Goal, LearningGoal, MaxImportance, MaxSubset, Sample
 from penstock.predicates import Equal, Predicate
 
 __all__ = ["Specification", "Stream"]
@@ -142,26 +142,43 @@ class Specification:
                 settings = "of=..." if self.goal is MaxImportance else ""
                 hint = f"call it: goal={self.goal.__name__}({settings})"
             raise SpecificationError(must("goal", "a goal", self.goal, hint))
-        if isinstance(self.goal, MaxSubset):
+        if isinstance(self.goal, LearningGoal):
             self._check_known("curve", self.goal.curve)
             self._check_known("frequencies", self.goal.frequencies)
             equality = isinstance(self.on, Equal) or getattr(self.on, "operator", "") == "="
             if self.goal.frequencies is not None and not equality:
                 raise SpecificationError(
                     must(
-                        "frequencies of MaxSubset",
+                        f"frequencies of {type(self.goal).__name__}",
                         "given with an equality",
                         self.on,
                         "leave them out: how often values match is learnt",
                     )
                 )
 
+        if isinstance(self.goal, Sample):
+            self._check_sample(self.goal)
+
+    def _check_sample(self, goal: Sample) -> None:
+        self._check_known("matches", goal.matches)
+        if goal.of is not None:
+            self._check_known("of", {goal.of: None})
+        if len(self.names) != 2:
+            hint = "join two of them, and sample that"
+            raise SpecificationError(
+                must("streams of a join with goal=Sample()", "two", len(self.names), hint)
+            )
+        if self.budget is None:
+            hint = "give budget=Budget(rows=...): the sample is as large as that allows"
+            raise SpecificationError(must("budget", "given with goal=Sample()", None, hint))
+
     def _check_known(self, what: str, known: Mapping[str, object] | None) -> None:
         for name in known or ():
             if name not in self.names:
                 streams = ", ".join(f'"{each}"' for each in self.names)
+                owner = f"{what} of {type(self.goal).__name__}"
                 raise SpecificationError(
-                    must(f"{what} of MaxSubset", f"for streams among {streams}", name, "rename it")
+                    must(owner, f"for streams among {streams}", name, "rename it")
                 )
 
     def _check_budget(self) -> None:

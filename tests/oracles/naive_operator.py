@@ -23,6 +23,7 @@ from penstock.engine.monitor import Monitor
 from penstock.engine.operator import _interval
 from penstock.engine.sizes import row_sizes
 from penstock.engine.store import ROW_OVERHEAD, Store
+from penstock.strategies import strategy_for
 from tests.oracles.naive_predicates import holds, key_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class NaiveOperator:
         if self.budget is not None:
             # Only its draws are used: any fair ones would do.
             store = Store(self.plan, 0, grid_shape(self.plan, None))
-            self.lots = Monitor(self.plan, store, self.budget, always=False)
+            self.lots = Monitor(self.plan, store, self.budget, strategy_for(self.plan.spec.goal), 0)
         self.strategy = self.plan.spec.goal.strategy
 
     def process(self, tables: Mapping[str, pa.Table]) -> list[tuple[Identity, ...]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.store import ROW_OVERHEAD
+from penstock.engine.store import row_overhead
 from penstock.metrics import Metrics, StreamMetrics
+from penstock.strategies import SamplingStrategy, reason_for
 
 if TYPE_CHECKING:
     from penstock.engine.operator import Operator
@@ -38,7 +39,7 @@ def account(operator: Operator) -> Metrics:
             row_bytes=row_bytes,
             **{name: int(record[name]) for name in counted},
         )
-        total_bytes += int(record["held_at_most"]) * (row_bytes + ROW_OVERHEAD)
+        total_bytes += int(record["held_at_most"]) * (row_bytes + row_overhead(operator.plan))
     return Metrics(
         streams=streams,
         strategy=None if operator.strategy is None else operator.strategy.name,
@@ -49,6 +50,7 @@ def account(operator: Operator) -> Metrics:
         state_bytes=sum(seal.size for seal in operator.saved.values()),
         inserted=int(records["inserted"].sum()),
         compared=int(rule["compared"][0]),
+        why=None if operator.strategy is None else reason_for(operator.plan.spec.goal),
         **_estimates(operator),
     )
 
@@ -66,6 +68,11 @@ def _estimates(operator: Operator) -> dict[str, Any]:
         "batch_estimated": float(gauges["batch_total"].sum()),
         "batch_variance": float(gauges["batch_variance"].sum()),
     }
+    if isinstance(operator.strategy, SamplingStrategy):
+        rule = operator.store.memory.rule
+        estimates["forced"] = int(rule["forced"][0])
+        estimates["fractions"] = min(float(rule["fraction"][0]), 1.0)
+        estimates["shards"] = 1
     if operator.learner is not None:
         estimates["follows"], estimates["behind"] = operator.learner.evidence.by_name()
     return estimates

@@ -1,4 +1,4 @@
-"""What is learnt of the streams while they run, and what the strategy makes of it.
+"""What is learnt of the streams while they run.
 
 Statistics change only at fixed points: when a stream's grid turns (a part of a life has gone by)
 and after every so many arrivals. Between two of them nothing that decides is changed, so any cut
@@ -7,7 +7,7 @@ into batches leads to the same decisions.
 
 from __future__ import annotations
 
-from functools import partial
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +16,12 @@ from penstock.engine.kernels import grid, layout
 from penstock.engine.kernels.watch import expose_all
 from penstock.engine.likeliness import Likeliness
 from penstock.engine.store import GridShape
-from penstock.goals import MaxSubset
+from penstock.goals import LearningGoal
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.evidence import Evidence
 from penstock.statistics.outlook import Outlook, smoothed_curve
 from penstock.statistics.rates import Rates
 from penstock.strategies import Waiting
-from penstock.strategies.division import divide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,23 +30,13 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
-    from penstock.strategies import ScoringStrategy
+    from penstock.strategies.base import Learning
 
-# Octaves of weights that are told apart, below and above the average.
-_BELOW, _ABOVE = 14, 6
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
-# An age that is worth less than this part of the best is worth nothing.
-_WORTHLESS = 2.0**-60
-# Rows are graded anew after so many arrivals for each: it must cost little beside the join itself.
-_GRADE_EVERY = 4
-# Values by which memory is divided.
-_VALUES = 4096
-# Memory is divided anew so often in the longest life, each time half of the way.
-_DIVISIONS = 8
 
 
-def grid_shape(plan: Plan, strategy: ScoringStrategy | None) -> GridShape:
+def grid_shape(plan: Plan, strategy: Learning | None) -> GridShape:
     """Say into what cells each stream's rows go."""
     spans, parts = [], []
     # A row waits for its window, and for those that may come late.
@@ -63,32 +52,29 @@ def grid_shape(plan: Plan, strategy: ScoringStrategy | None) -> GridShape:
         # Rows that need not wait have no ages to tell apart.
         spans.append(span or max(lives) or 1)
         parts.append(wanted)
-    grades = 1
-    if strategy is not None and strategy.grades_per_octave:
-        grades = strategy.grades_per_octave * (_BELOW + _ABOVE) + 1
+    grades = 1 if strategy is None else strategy.grades
     return GridShape(tuple(spans), tuple(parts), grades)
 
 
-def _parts(plan: Plan, strategy: ScoringStrategy, name: str) -> int:
+def _parts(plan: Plan, strategy: Learning, name: str) -> int:
     goal = plan.spec.goal
-    given = goal.curve if isinstance(goal, MaxSubset) else None
+    given = goal.curve if isinstance(goal, LearningGoal) else None
     return len(given[name]) if given and name in given else strategy.parts
 
 
-class Learner:
-    """Learns what a scoring strategy needs to know, and sets what the kernels act on."""
+class Learner(ABC):
+    """Learns what a strategy needs to know; who derives from it sets what the kernels act on."""
 
     def __init__(
-        self, plan: Plan, strategy: ScoringStrategy, store: Store, coder: KeyCoder, rows: int
+        self, plan: Plan, strategy: Learning, store: Store, coder: KeyCoder, rows: int
     ) -> None:
         count = len(plan.sides)
         self._plan = plan
         self._store = store
-        self._strategy = strategy
         self._experts = strategy.experts
         self._coming_type = grid.coming_type(plan.values.dtype)
         goal = plan.spec.goal
-        known = goal if isinstance(goal, MaxSubset) else MaxSubset()
+        known = goal if isinstance(goal, LearningGoal) else LearningGoal()
         self._half_life = known.half_life
         self._curves = [
             AgeCurve(known.curve[side.name]) if known.curve and side.name in known.curve else None
@@ -104,7 +90,7 @@ class Learner:
         self._faded: float = 0.0  # the time at which sums were last faded
         self._rates = Rates(count)  # of tuples with a key
         self._turned = np.zeros(count)  # when each grid last turned
-        self._graded = np.zeros(count, np.int64)  # births when rows were last graded
+        self._coming: dict[int, tuple[Array, Floats]] = {}  # a stream's arrivals of this piece
         self._nows: Array = np.zeros(0)
         self._edges: Integers = np.zeros(0, np.int64)
         self._outlooks = [self._outlook(s) for s in range(count)]
@@ -121,8 +107,7 @@ class Learner:
             self._now = self._faded = self._began = times[0].item()
             self._turned[:] = self._now
             grids["now"] = np.floor(times[0] / grids["span"])
-            for s in range(grids.size):
-                self._rank(s)
+            self._begin()
         nows = np.maximum.accumulate(np.maximum(times, self._now))
         edges = []
         for s in range(grids.size):
@@ -149,22 +134,25 @@ class Learner:
             return
         for s in range(grids.size):
             mine = self._mine(arrivals, s, at, stop)
+            likely = np.zeros(0)
             if mine.size:
                 likely = self._likeliness.of(s, mine["value"], mine["word"])
-                fresh = Waiting(np.zeros(mine.size), likely, np.zeros(mine.size))
-                grid.set_grades(arrivals, mine["at"], likely, self._grades(s, fresh))
+                self._meet(s, arrivals, mine, likely)
+            self._coming[s] = mine, likely
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note who came."""
         if stop > at:
             self._now = max(self._now or 0, self._nows[stop - 1].item())
         for s in range(self._turned.size):
-            mine = self._mine(arrivals, s, at, stop)
-            self._rates.count(s, mine.size)
-            if self._likeliness is not None and mine.size:
-                self._likeliness.note(
-                    s, mine["value"], mine["word"], arrivals["priority"][mine["at"]]
-                )
+            if self._likeliness is None:
+                self._rates.count(s, self._mine(arrivals, s, at, stop).size)
+                continue
+            mine, likely = self._coming[s]
+            came = int(np.searchsorted(mine["at"], stop))
+            self._rates.count(s, came)
+            if came:
+                self._likeliness.note(s, mine["value"][:came], mine["word"][:came], likely[:came])
 
     def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
         """List the arrivals of a stream that have a key."""
@@ -183,8 +171,28 @@ class Learner:
         if self._likeliness is not None:
             paces = [o.pace / self._span(s) for s, o in enumerate(self._outlooks)]
             self._likeliness.review(factor, self._rates.elapsed, paces)
-            for s in range(self._turned.size):
-                self._grade_again(s)
+        self._review()
+
+    # --- What those who act do
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Be ready for the first tuple."""
+
+    @abstractmethod
+    def _meet(self, s: int, arrivals: Array, mine: Array, likely: Floats) -> None:
+        """Set what is made of a stream's tuples that are about to come."""
+
+    @abstractmethod
+    def _turn_over(self, s: int, steps: int, *, changed: bool) -> None:
+        """Act on what is known of a stream once its grid has turned by some steps.
+
+        `changed` if another expert is followed from now on.
+        """
+
+    @abstractmethod
+    def _review(self) -> None:
+        """Act on who came; after every so many arrivals."""
 
     # --- A grid turns
 
@@ -199,13 +207,7 @@ class Learner:
         grid.turn(memory, s, part)
         self._turned[s] = now
         self._outlooks[s] = self._outlook(s)
-        lives = self._lives()
-        every = max(1, int(memory.grids["parts"][s]) // _DIVISIONS)
-        if s == lives.index(max(lives)) and (part % every == 0 or steps > every):
-            self._divide()
-        for each in range(self._turned.size) if changed else (s,):
-            self._grade_again(each, at_once=changed)
-            self._rank(each)
+        self._turn_over(s, steps, changed=changed)
 
     def _compare(self, s: int, now: float, fade: float) -> bool:
         """Compare what each expert predicted for the watched rows; say if another is followed."""
@@ -226,13 +228,15 @@ class Learner:
         outlook = self._outlooks[s]
         weights = 1.0 / entries["chance"]
         weights /= weights.mean()
-        # By what was known of its key when it came: what was seen since then includes what is to be
-        # predicted, and a newcomer has nothing of the kind.
-        tuples = Waiting(ages, rows["priority"], past)
+        likely = self._said_of(rows, entries)
+        tuples = Waiting(ages, likely, past)
         predicted = [each.expected(outlook, tuples) * passed for each in self._experts]
         changed = False
-        if outlook.curve.total > 0:
-            changed = self.evidence.add(predicted, gained, weights, fade)
+        told = likely > 0
+        if outlook.curve.total > 0 and told.any():
+            changed = self.evidence.add(
+                [each[told] for each in predicted], gained[told], weights[told], fade
+            )
         memory.watched["counted"][watched_places] = entries["matches"]
         if self._likeliness is not None:
             words = memory.slots[rows["slot"], layout.WORD]
@@ -240,6 +244,16 @@ class Learner:
                 s, rows["value"], words
             )
         return changed
+
+    def _said_of(self, rows: Array, entries: Array) -> Floats:
+        """Give what was known of watched rows' keys when they came; 0 or less if nothing is.
+
+        What was seen since then includes what is to be predicted, and a newcomer has nothing of
+        the kind.
+        """
+        del entries
+        said: Floats = rows["priority"]
+        return said
 
     def _outlook(self, s: int) -> Outlook:
         memory = self._store.memory
@@ -251,102 +265,6 @@ class Learner:
         watched = watched[memory.rows["stream"][watched["row"]] == s]
         rate = self._rates.of(s) * float(self._span(s))
         return Outlook(curve, rate, watched["likeliness"], 1.0 / watched["chance"])
-
-    def _divide(self) -> None:
-        """Divide memory between the streams, so that all together give most."""
-        memory = self._store.memory
-        expert = self._experts[self.evidence.followed]
-        rows = self._limit - int(memory.rule["quota"][0])
-        if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._rates.elapsed:
-            return
-        outputs = [
-            partial(self._made_of, expert, self._by_value(s, expert), float(self._span(s)))
-            for s in range(self._turned.size)
-        ]
-        wanted = np.array(divide(rows, outputs)) / rows
-        memory.streams["share"] = (memory.streams["share"] + wanted) / 2
-
-    def _by_value(self, s: int, expert: ScoringStrategy) -> Outlook:
-        """Give the outlook for the division of memory.
-
-        By the frequencies of all values if that is what the expert goes by: the few tuples that
-        are watched need not have a hot value among them. Rows then match as fast as tuples come.
-        """
-        outlook = self._outlooks[s]
-        values = None
-        if self._likeliness is not None and expert.needs_fresh:
-            values = self._likeliness.of_values(s, _VALUES)
-        if values is None:
-            return outlook
-        pace = np.prod([self._rates.of(o) for o in range(self._turned.size) if o != s])
-        pace *= float(self._span(s))
-        curve = AgeCurve(np.full(outlook.curve.parts, pace))
-        return Outlook(curve, outlook.rate, *values)
-
-    def _made_of(
-        self, expert: ScoringStrategy, outlook: Outlook, span: float, rows: Floats
-    ) -> Floats:
-        """Give what a stream's window makes of rows: results per time, or the logarithm of a share.
-
-        A result of two streams needs one row that waits, of either stream, so what both give adds
-        up. One of more streams needs a row of each of the others, so shares are multiplied.
-        """
-        made = expert.output(outlook, rows)
-        if len(self._plan.sides) == 2:
-            return made / span
-        most = outlook.rate * outlook.curve.total
-        return np.log(np.maximum(made / most, 1e-3)) if most else np.zeros(rows.size)
-
-    # --- Grades and ranks
-
-    def _grades(self, s: int, tuples: Waiting) -> Integers:
-        octave = self._strategy.grades_per_octave
-        if not octave:
-            return np.zeros(tuples.ages.size, np.int64)
-        expert = self._experts[self.evidence.followed]
-        weights = np.maximum(expert.weights(self._outlooks[s], tuples), 1e-300)
-        grades = np.floor(octave * np.log2(weights) + 0.5).astype(np.int64) + octave * _BELOW
-        return np.clip(grades, 0, octave * (_BELOW + _ABOVE))
-
-    def _grade_again(self, s: int, *, at_once: bool = False) -> None:
-        """Grade a stream's rows anew, if many times as many tuples came since."""
-        memory = self._store.memory
-        births = int(memory.rule["births"][0])
-        held = int(memory.streams["held"][s])
-        if self._likeliness is None or not held:
-            return
-        if births - self._graded[s] < _GRADE_EVERY * held and not at_once:
-            return
-        self._graded[s] = births
-        rows = np.empty(held, grid.graded_type(self._plan.time.dtype, self._plan.values.dtype))
-        rows = rows[: grid.gather(memory, s, rows)]
-        likely = rows["priority"]
-        if self._experts[self.evidence.followed].needs_fresh:
-            likely = self._likeliness.of(s, rows["value"], rows["word"])
-        ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
-        tuples = Waiting(ages, likely, rows["matches"])
-        grid.rebuild(memory, s, np.ascontiguousarray(rows["row"]), self._grades(s, tuples))
-
-    def _rank(self, s: int) -> None:
-        """Rank a stream's cells by score: what its age is worth, times the weight of the grade."""
-        memory = self._store.memory
-        worth = self._experts[self.evidence.followed].by_age(self._outlooks[s])
-        worth = np.append(worth, 0.0)  # who has outlived its time
-        rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
-        some = worth > worth.max() * _WORTHLESS
-        levels = max(1, self._strategy.grades_per_octave) * np.log2(np.where(some, worth, 1.0))
-        whole = np.floor(levels)
-        left = np.where(some, levels - whole, -1.0)
-        oldest_first = np.arange(worth.size)[::-1]
-        order = oldest_first[np.argsort(left[oldest_first], kind="stable")]
-        grid.rank(
-            memory,
-            s,
-            order,
-            whole.astype(np.int64),
-            worth.size - int(np.count_nonzero(some)),
-            rises.astype(np.int64),
-        )
 
     # --- Small things
 
@@ -381,7 +299,6 @@ class Learner:
             "started": np.array([self._now is not None]),
             "limit": np.array([self._limit]),
             "turned": self._turned,
-            "graded": self._graded,
         }
         # As of the last turn, while what they were made of has gone on.
         for s, outlook in enumerate(self._outlooks):
@@ -400,7 +317,7 @@ class Learner:
         self._now = now if saved["started"][0] else None
         self._limit = int(saved["limit"][0])
         self._rates.restore(saved)
-        self._turned, self._graded = saved["turned"].copy(), saved["graded"].copy()
+        self._turned = saved["turned"].copy()
         self.evidence.restore(saved)
         if self._likeliness is not None:
             self._likeliness.restore(saved)
@@ -411,4 +328,3 @@ class Learner:
                 saved[f"outlook.{s}.likeliness"],
                 saved[f"outlook.{s}.weights"],
             )
-            self._rank(s)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.kernels.layout import CELL, GAUGE, WATCHED
+from penstock.engine.kernels.layout import CELL, GAUGE, ODDS, WATCHED
 from penstock.engine.kernels.watch import watch_again
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def write_learnt(operator: Operator) -> bytes:
         "parts": memory.grids["now"],
         "matched": memory.matched,
         "exposed": memory.exposed,
+        "fraction": memory.rule["fraction"],  # may be infinite, which JSON does not know
         "watched.birth": memory.rows["birth"][watched["row"]],
     }
     for name in _WATCHED_FIELDS:
@@ -52,6 +53,10 @@ def write_learnt(operator: Operator) -> bytes:
             grades = memory.links[rows, CELL] // int(memory.grids["ages"][s])
             free = memory.rows["heap"][rows] > WATCHED
             arrays[f"grades.{s}"] = np.where(free, grades, 0).astype(np.int16)
+        if memory.odds.size:
+            arrays[f"ratios.{s}"] = -memory.rows["priority"][rows]
+            for name in ODDS.names or ():
+                arrays[f"odds.{name}.{s}"] = memory.odds[name][rows]
     if operator.learner is not None:
         arrays |= {f"learner.{name}": array for name, array in operator.learner.save().items()}
     file = io.BytesIO()
@@ -74,6 +79,7 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
     births = learnt["watched.birth"]
     operator.store.reserve_watched(max(births.size, int(operator.store.memory.rule["quota"][0])))
     memory = operator.store.memory
+    memory.rule["fraction"] = learnt["fraction"]
     memory.matched[:] = learnt["matched"]
     memory.exposed[:] = learnt["exposed"]
     for name in GAUGE.names or ():
@@ -84,6 +90,9 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
     for s in range(memory.streams.size):
         rows = _in_queue(operator, s)
         memory.rows["matches"][rows] = learnt[f"matches.{s}"]
+        if memory.odds.size:
+            for name in ODDS.names or ():
+                memory.odds[name][rows] = learnt[f"odds.{name}.{s}"]
         everyone.append(rows)
     rows = np.concatenate(everyone)
     order = np.argsort(memory.rows["birth"][rows])

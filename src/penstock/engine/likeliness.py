@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan
-    from penstock.goals import MaxSubset
+    from penstock.goals import LearningGoal
 
 # Sums of likeliness are kept as whole numbers of this: whole numbers add up to the same in any
 # order, and decisions must not depend on how batches were cut.
@@ -44,7 +44,7 @@ class Likeliness:
     been watched: one result's worth of doubt is added to what was counted.
     """
 
-    def __init__(self, plan: Plan, coder: KeyCoder, goal: MaxSubset, rows: int) -> None:
+    def __init__(self, plan: Plan, coder: KeyCoder, goal: LearningGoal, rows: int) -> None:
         count = len(plan.sides)
         self._plan = plan
         self._equal = plan.rule.kind == layout.EQUAL
@@ -69,14 +69,35 @@ class Likeliness:
 
         None if values are not counted.
         """
+        values = self.values(s, size)
+        if values is None:
+            return None
+        keys, tuples = values
+        raw = self._raw(s, keys, keys)
+        return raw * (tuples.sum() / (raw * tuples).sum()), tuples
+
+    def values(self, s: int, size: int) -> tuple[Integers, Floats] | None:
+        """Give about so many values of a stream, as keys, and how many tuples each stands for.
+
+        None if values are not counted, or none has come.
+        """
         if not self._equal:
             return None
         known = self._known[s]
         keys, tuples = self._counts[s].sample(size) if known is None else known
-        if not tuples.sum() > 0:
-            return None
-        raw = self._raw(s, keys, keys)
-        return raw * (tuples.sum() / (raw * tuples).sum()), tuples
+        return (keys, tuples) if tuples.sum() > 0 else None
+
+    def per_time(self, s: int, values: Array, words: Integers, rates: Sequence[float]) -> Floats:
+        """Give how many matches per unit of time tuples of a stream can expect.
+
+        Of a join of two streams, which have the given rates.
+        """
+        other = 1 - s
+        raw = self._raw(s, values, words)
+        if self._equal and self._known[other] is None:
+            # Counts over the time that was seen; without it where `_scale` leaves it out.
+            return raw if self._scale(s) != 1.0 else raw / max(self._elapsed, 1e-300)
+        return raw * rates[other]
 
     def note(self, s: int, values: Array, words: Integers, likely: Floats) -> None:
         """Remember tuples that came, and what was said of them, for the next review."""
@@ -204,7 +225,9 @@ def _spread(values: Array, age: float) -> Floats:
     return drawn
 
 
-def _known(plan: Plan, coder: KeyCoder, goal: MaxSubset, s: int) -> tuple[Integers, Floats] | None:
+def _known(
+    plan: Plan, coder: KeyCoder, goal: LearningGoal, s: int
+) -> tuple[Integers, Floats] | None:
     """Give the frequencies that the user knows: words of values, in order, and their shares."""
     side = plan.sides[s]
     given = (goal.frequencies or {}).get(side.name)

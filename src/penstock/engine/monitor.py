@@ -10,12 +10,15 @@ from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.watch import begin_batch, keep_to_quota
 from penstock.engine.kernels.words import stir_each
+from penstock.strategies import SamplingStrategy
+from penstock.strategies.base import Learning
 
 if TYPE_CHECKING:
     from penstock.budget import Budget
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
+    from penstock.strategies import Strategy
 
 # Any word: so that these draws have nothing to do with those of strategies.
 _SALT = np.int64(0x5DEECE66D)
@@ -28,15 +31,21 @@ _FILL = 0.9
 class Monitor:
     """Keeps the number of watched rows to its quota, and draws for the tuples that come."""
 
-    def __init__(self, plan: Plan, store: Store, budget: Budget, *, always: bool) -> None:
-        self._always = always  # whether results are noted even if nobody is watched
+    def __init__(
+        self, plan: Plan, store: Store, budget: Budget, strategy: Strategy, shard: int
+    ) -> None:
+        # Copies of a tuple in several shards are to be drawn apart: each is a cluster of its own.
+        self._salt = _SALT + shard if isinstance(strategy, SamplingStrategy) else _SALT
+        # A sample of tuples with all their matches says itself what there is to find.
+        self._watches = not isinstance(strategy, SamplingStrategy) or strategy.by_match
+        self._always = isinstance(strategy, Learning)  # results are noted even if nobody is watched
         self._plan = plan
         self._store = store
         self._budget = budget
 
     def allow(self, rows: int) -> None:
         """Set the quota, where so many rows may be held."""
-        quota = self._budget.monitored(rows)
+        quota = self._budget.monitored(rows) if self._watches else 0
         self._store.reserve_watched(quota)
         rule = self._store.memory.rule[0]
         rule["quota"] = quota
@@ -47,6 +56,7 @@ class Monitor:
     def begin_batch(self) -> None:
         """Forget what the batch before has shown."""
         begin_batch(self._store.memory)
+        self._store.memory.rule["batch"] += 1
 
     def review(self) -> None:
         """Raise the threshold if fewer rows are watched than may be."""
@@ -66,7 +76,7 @@ class Monitor:
     def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
         """Draw for tuples of one stream, in time order: by their times, keys and places."""
         hashes = np.full(times.size, self._plan.spec.seed, np.int64)
-        stir_each(hashes, np.full(times.size, _SALT))
+        stir_each(hashes, np.full(times.size, self._salt))
         keys = words
         if self._plan.rule.kind != layout.EQUAL or is_hashed(self._plan):
             keys = _bits(values)

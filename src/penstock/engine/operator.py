@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.accounting import account
+from penstock.engine.grading import Grader
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
@@ -21,14 +22,22 @@ from penstock.engine.keys import KeyCoder
 from penstock.engine.learning import Learner, grid_shape
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
-from penstock.engine.store import ROW_OVERHEAD, Store
+from penstock.engine.sampling import Sampler
+from penstock.engine.store import Store, row_overhead
 from penstock.statistics.selectivity import probe_order
-from penstock.strategies import Arriving, Evict, ScoringStrategy, strategy_for
+from penstock.strategies import (
+    Arriving,
+    Evict,
+    SamplingStrategy,
+    ScoringStrategy,
+    strategy_for,
+)
+from penstock.strategies.base import Learning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.engine.arrays import Array, Floats
+    from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
     from penstock.metrics import Metrics
 
@@ -52,6 +61,7 @@ _EVICT = {
     Evict.OLDEST: layout.EVICT_OLDEST,
     Evict.LOWEST: layout.EVICT_LOWEST,
     Evict.BY_SCORE: layout.EVICT_BY_SCORE,
+    Evict.BY_LOT: layout.EVICT_BY_LOT,
 }
 
 
@@ -72,7 +82,7 @@ class Operator:
         self.shards = shards
         budget = plan.spec.budget
         self.strategy = None if budget is None else strategy_for(plan.spec.goal)
-        scoring = self.strategy if isinstance(self.strategy, ScoringStrategy) else None
+        learning = self.strategy if isinstance(self.strategy, Learning) else None
         count = len(plan.sides)
         evict = layout.EVICT_NOBODY
         shares: tuple[float, ...] = (1.0 / count,) * count
@@ -87,8 +97,10 @@ class Operator:
             memory = budget.memory_bytes
             self.memory_limit = None if memory is None else _part(memory, shard, shards)
             if self.memory_limit is not None:
-                self.row_limit = self.memory_limit // ROW_OVERHEAD  # until rows have been measured
-        self.store = Store(plan, evict, grid_shape(plan, scoring))
+                self.row_limit = self.memory_limit // row_overhead(
+                    plan
+                )  # until rows have been measured
+        self.store = Store(plan, evict, grid_shape(plan, learning))
         self.store.memory.streams["share"] = shares
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.coder = KeyCoder(plan.keys)
@@ -106,12 +118,14 @@ class Operator:
             hashes=self.strategy is not None,
         )
         self.monitor = None
-        self.learner = None
-        if budget is not None:
-            self.monitor = Monitor(plan, self.store, budget, always=scoring is not None)
-        if scoring is not None:
-            rows = self.row_limit or 0
-            self.learner = Learner(plan, scoring, self.store, self.coder, rows)
+        self.learner: Learner | None = None
+        if budget is not None and self.strategy is not None:
+            self.monitor = Monitor(plan, self.store, budget, self.strategy, shard)
+        rows = self.row_limit or 0
+        if isinstance(self.strategy, ScoringStrategy):
+            self.learner = Grader(plan, self.strategy, self.store, self.coder, rows)
+        elif isinstance(self.strategy, SamplingStrategy):
+            self.learner = Sampler(plan, self.strategy, self.store, self.coder, rows)
         self._interval = _interval(self.row_limit)
         self.reviewed = -1  # births at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
@@ -222,6 +236,10 @@ class Operator:
                 for s, side in enumerate(sides)
             ]
             merged.arrivals["draw"] = merged.spread(lots)
+        if any(side.matches for side in self.plan.sides):
+            merged.arrivals["priority"] = merged.spread(
+                [self._matches_of(s, side.index) for s, side in enumerate(sides)]
+            )
         seed = self.plan.spec.seed
         priorities: list[Floats] = []
         for s, side in enumerate(sides):
@@ -231,6 +249,14 @@ class Operator:
                 return
             priorities.append(given)
         merged.arrivals["priority"] = merged.spread(priorities)
+
+    def _matches_of(self, s: int, index: Integers) -> Floats:
+        """Give how many matches rows of a batch are said to have; none if that is null."""
+        name = self.plan.sides[s].matches
+        if name is None or not index.size:
+            return np.zeros(index.size)
+        column = self.payloads[s].batch.column(name).cast(pa.float64()).fill_null(0.0)
+        return np.maximum(np.nan_to_num(column.to_numpy()[index]), 0.0)
 
     def _limit(self, sides: list[Columns], merged: Merged) -> None:
         """Say how many rows may be held once each arrival has been dealt with."""
@@ -250,7 +276,9 @@ class Operator:
             row_size = np.maximum(row_size, total / np.maximum(rows, 1))
             self.measured[s] = rows[-1], total[-1]
         least = len(sides)
-        arrivals["limit"] = np.maximum(self.memory_limit / (ROW_OVERHEAD + row_size), least)
+        arrivals["limit"] = np.maximum(
+            self.memory_limit / (row_overhead(self.plan) + row_size), least
+        )
         self.row_limit = int(arrivals["limit"][-1])
 
     def _join(self, arrivals: Array) -> Iterator[pa.Table]:
@@ -317,13 +345,18 @@ class Operator:
         count = int(results.produced[0])
         results.produced[0] = 0
         refs, times = results.refs[:count], results.times[:count].copy()
+        weights = np.ones(count)
         schema = self.plan.result_schema
         columns = []
         for s, payload in enumerate(self.payloads):
             table = payload.gather(np.ascontiguousarray(refs[:, s]))
             columns.append(as_struct(table, schema.field(s).type))
         columns.append(self.plan.time.to_arrow(times))
-        columns.append(pa.array(np.ones(times.size)))
+        if self.plan.is_sample:
+            weights = results.weights[:count].copy()
+        columns.append(pa.array(weights))
+        if self.plan.is_sample:
+            columns.append(pa.array(results.clusters[:count] * self.shards + self.shard))
         return pa.Table.from_arrays(columns, schema=schema)
 
     def metrics(self) -> Metrics:

@@ -15,6 +15,7 @@ from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
 from penstock.engine.values import ValueScale, bucket_width, common_values
 from penstock.errors import SchemaError, must
+from penstock.goals import Sample
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Side:
     window: int | float
     lateness: int | float
     max_ahead: int | float | None
+    matches: str | None = None  # a column that says how many results a tuple will give
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,21 @@ class Plan:
         return reach / 16 if self.time.dtype.kind == "f" else max(1, reach // 16)
 
     @property
+    def is_sample(self) -> bool:
+        """Whether the results are a random sample."""
+        return isinstance(self.spec.goal, Sample)
+
+    @property
     def result_schema(self) -> pa.Schema:
-        """Schema of the results: a struct per stream, ``time`` and ``weight``."""
+        """Schema of the results: a struct per stream, ``time`` and ``weight``.
+
+        And ``cluster``, of a sample.
+        """
         fields = [pa.field(side.name, pa.struct(list(side.schema))) for side in self.sides]
-        return pa.schema(
-            [*fields, pa.field("time", self.time.type), pa.field("weight", pa.float64())]
-        )
+        fields += [pa.field("time", self.time.type), pa.field("weight", pa.float64())]
+        if self.is_sample:
+            fields.append(pa.field("cluster", pa.int64()))
+        return pa.schema(fields)
 
 
 def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
@@ -199,6 +210,21 @@ def _side(
         # A window of 2.5 over whole numbers reaches as far as one of 2.
         return float(number) if time.dtype.kind == "f" else int(number // 1)
 
+    matches = None
+    if isinstance(spec.goal, Sample) and spec.goal.matches:
+        matches = spec.goal.matches.get(name)
+    if matches is not None:
+        _check_columns(name, schema, (matches,))
+        kind = schema.field(matches).type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise SchemaError(
+                must(
+                    f'column "{matches}" of stream "{name}", with numbers of matches,',
+                    "a number",
+                    str(kind),
+                    "cast it, or leave matches out",
+                )
+            )
     return Side(
         name=name,
         schema=schema,
@@ -207,6 +233,7 @@ def _side(
         window=units(stream.window, "window"),
         lateness=units(stream.lateness, "lateness"),
         max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
+        matches=matches,
     )
 
 

@@ -13,7 +13,7 @@ from penstock.engine.heard import hear_all
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
 from penstock.engine.sharding import route
-from penstock.engine.store import ROW_OVERHEAD
+from penstock.engine.store import row_overhead
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import total
 
@@ -88,11 +88,12 @@ def check_shards(plan: Plan, shards: object) -> None:
                 "raise it, or use fewer shards",
             )
         )
-    if budget.memory_bytes is not None and budget.memory_bytes < least * ROW_OVERHEAD:
+    needed = least * row_overhead(plan)
+    if budget.memory_bytes is not None and budget.memory_bytes < needed:
         raise SpecificationError(
             must(
                 f"memory of the budget{over}",
-                f"at least {least * ROW_OVERHEAD} bytes: one row for each stream and shard",
+                f"at least {needed} bytes: one row for each stream and shard",
                 budget.memory,
                 "raise it, or use fewer shards",
             )

@@ -56,7 +56,18 @@ _STREAM_FIELDS = [
     "evicted",
     "expired",
 ]
-_RULE_FIELDS = ["held_most", "births", "compared", "produced", "threshold", "quota", "notes"]
+_RULE_FIELDS = [
+    "held_most",
+    "births",
+    "compared",
+    "produced",
+    "threshold",
+    "quota",
+    "notes",
+    "by_size",
+    "forced",
+    "batch",
+]
 _PAIR_FIELDS = ("faced", "found")
 
 
@@ -309,6 +320,8 @@ def _refill_rows(
         part.arrivals["place"][order] = places
         if learnt is not None:
             part.arrivals["grade"][order] = learnt[f"grades.{s}"]
+            if f"ratios.{s}" in learnt:
+                part.arrivals["priority"][order] = -learnt[f"ratios.{s}"]
     births = np.concatenate([part.births for part in parts])
     by_birth = np.argsort(births, kind="stable")
     operator.store.reserve(births.size, None)

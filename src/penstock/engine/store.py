@@ -25,6 +25,13 @@ _CACHE_LINE = 64
 # arrays keep for growth. Measured with a key for every row, which costs most (docs/benchmarks.md,
 # "Memory"): 222 bytes, and fewer where rows share keys.
 ROW_OVERHEAD = 224
+# And what a row of a sample costs more: how it was drawn.
+_ODDS_OVERHEAD = 2 * layout.ODDS.itemsize
+
+
+def row_overhead(plan: Plan) -> int:
+    """Give what a buffered tuple of a join costs besides its payload, in bytes."""
+    return ROW_OVERHEAD + (_ODDS_OVERHEAD if plan.is_sample else 0)
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class Store:
         rule = rule_record(plan)
         rule["evict"] = evict
         rule["threshold"] = 1.0
+        rule["fraction"] = np.inf
         grids = np.zeros(count, layout.grid_type(time))
         grids["span"] = shape.spans
         grids["parts"] = shape.parts
@@ -68,7 +76,8 @@ class Store:
         cells = int(grids["cells"].max())
         parts = max(shape.parts)
         others = [[o for o in range(count) if o != s] for s in range(count)]
-        self._by_priority = evict == layout.EVICT_LOWEST
+        self._by_priority = evict in (layout.EVICT_LOWEST, layout.EVICT_BY_LOT)
+        self._by_lot = evict == layout.EVICT_BY_LOT
         self._by_score = evict == layout.EVICT_BY_SCORE
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
@@ -92,6 +101,7 @@ class Store:
             ranked=np.zeros((count, cells), np.int32),
             rising=np.zeros((count, cells), np.int32),
             links=np.zeros((0, 3), np.int32),
+            odds=np.zeros(0, layout.ODDS),
         )
 
     @property
@@ -143,6 +153,10 @@ class Store:
             links = np.zeros((size, self.memory.links.shape[1]), np.int32)
             links[: rows.size] = self.memory.links
             self.memory = self.memory._replace(links=links)
+        if self._by_lot:
+            odds = np.zeros(size, layout.ODDS)
+            odds[: rows.size] = self.memory.odds
+            self.memory = self.memory._replace(odds=odds)
 
     def reserve_watched(self, quota: int) -> None:
         """Make room to watch so many rows."""

@@ -106,7 +106,7 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
 
 def check_names(spec: Specification) -> None:
     """Refuse streams whose columns in the result Spark could not tell apart."""
-    seen = {"time": "time", "weight": "weight"}
+    seen = {"time": "time", "weight": "weight", "cluster": "cluster"}
     for name in spec.names:
         other = seen.setdefault(name.casefold(), name)
         if other != name:
@@ -117,7 +117,10 @@ def check_names(spec: Specification) -> None:
 
 
 def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
-    """Give Spark's type of the results: a struct for each stream, ``time`` and ``weight``."""
+    """Give Spark's type of the results: a struct for each stream, ``time`` and ``weight``.
+
+    And ``cluster``, of a sample.
+    """
     streams = [StructField(side.name, _nullable(frames[side.name].schema)) for side in plan.sides]
     kind = plan.time.type
     time: DataType = LongType() if pa.types.is_integer(kind) else DoubleType()
@@ -132,6 +135,7 @@ def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
             *streams,
             StructField("time", time, metadata=metadata),
             StructField("weight", DoubleType()),
+            *([StructField("cluster", LongType())] if plan.is_sample else []),
         ]
     )
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  # as all of Spark's documentation has it
 
 from penstock.metrics import Metrics, StreamMetrics
-from penstock.strategies import ScoringStrategy, strategy_for
+from penstock.strategies import reason_for, strategy_for
+from penstock.strategies.base import Learning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
     from penstock.spec import Specification
 
-_OTHERS = {"streams", "strategy", "follows", "behind"}
+_OTHERS = {"streams", "strategy", "why", "follows", "behind"}
 _JOIN = tuple(field.name for field in fields(Metrics) if field.name not in _OTHERS)
-_ESTIMATES = {"estimated", "variance", "batch_estimated", "batch_variance"}
+_ESTIMATES = {"estimated", "variance", "batch_estimated", "batch_variance", "fractions"}
 _STREAM = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
     "payload_bytes",
@@ -40,7 +41,7 @@ def counter_names(spec: Specification) -> list[str]:
 def _models(spec: Specification) -> list[str]:
     """Name the models among which a strategy chooses."""
     strategy = None if spec.budget is None else strategy_for(spec.goal)
-    if not isinstance(strategy, ScoringStrategy):
+    if not isinstance(strategy, Learning):
         return []
     names = list(dict.fromkeys(expert.name for expert in strategy.experts))
     return names if len(names) > 1 else []
@@ -63,7 +64,12 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
     sums = [
         F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
     ]
-    return [*sums, F.max(F.lit(strategy).cast("string")).alias("strategy")]
+    why = None if spec.budget is None else reason_for(spec.goal)
+    words = [
+        F.max(F.lit(text).cast("string")).alias(name)
+        for name, text in (("strategy", strategy), ("why", why))
+    ]
+    return [*sums, *words]
 
 
 def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
@@ -80,6 +86,7 @@ def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
     return Metrics(
         streams={stream: _stream_metrics(counted) for stream, counted in streams.items()},
         strategy=observed["strategy"],  # type: ignore[arg-type]
+        why=observed["why"],  # type: ignore[arg-type]
         follows={model: int(shards) for model, shards in models["follows"].items()},
         behind=models["behind"],
         **{name: _number(name, observed[name]) for name in _JOIN},  # type: ignore[arg-type]

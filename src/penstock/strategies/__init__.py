@@ -6,34 +6,44 @@ import difflib
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
-from penstock.goals import Goal, MaxSubset
+from penstock.goals import Goal, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import (
     Arriving,
     Evict,
+    Population,
+    SamplingStrategy,
     ScoringStrategy,
     Settings,
     Strategy,
     Waiting,
 )
 from penstock.strategies.best import Best
+from penstock.strategies.cluster import Cluster
+from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
+from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
 from penstock.strategies.random import Random
+from penstock.strategies.uniform import Uniform
 from penstock.strategies.until_expiry import UntilExpiry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 __all__ = [
     "STRATEGIES",
     "Arriving",
     "Evict",
+    "Population",
+    "SamplingStrategy",
     "ScoringStrategy",
     "Settings",
     "Strategy",
     "Waiting",
+    "reason_for",
     "strategy_for",
 ]
 
@@ -45,13 +55,20 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "prob": Prob,  # by the values' frequencies
     "expected": Expected,  # by both, and by what each has given so far
     "best": Best,  # the one of the last three that predicts best
+    "uniform": Uniform,  # a sample: results drawn one by one
+    "eq-cluster": EqCluster,  # a sample: tuples with all their matches, equal chances
+    "pps-cluster": PpsCluster,  # a sample: the same, with chances by size
+    "cluster": Cluster,  # the one of the last two that tells sizes better
 }
 
 # Other names that papers have for them.
 _ALIASES: Mapping[str, str] = {"recent": "fifo"}
 
 # What `strategy=None` means for each goal that is served.
-_CHOICES: Mapping[type[Goal], str] = {MaxSubset: "best"}
+_CHOICES: Mapping[type[Goal], Callable[[Any], str]] = {
+    MaxSubset: lambda goal: "best",  # noqa: ARG005  # the same for all
+    Sample: lambda goal: "uniform" if goal.of in (goal.matches or ()) else "cluster",
+}
 
 
 def strategy_for(goal: Goal) -> Strategy:
@@ -73,7 +90,7 @@ def strategy_for(goal: Goal) -> Strategy:
         raise SpecificationError(
             must("goal", "one that a strategy serves", goal, f"served so far: {goals}")
         )
-    name = _CHOICES[type(goal)] if goal.strategy is None else goal.strategy
+    name = _CHOICES[type(goal)](goal) if goal.strategy is None else goal.strategy
     name = _ALIASES.get(name, name)
     if name not in served:
         close = difflib.get_close_matches(name, served, n=1)
@@ -85,7 +102,24 @@ def strategy_for(goal: Goal) -> Strategy:
     kind = STRATEGIES[name]
     _check_use(goal, name, "curve", used=kind.needs_curve)
     _check_use(goal, name, "frequencies", used=kind.needs_frequencies)
+    _check_use(goal, name, "matches", used=kind is Uniform)
     return kind.of(goal)
+
+
+def reason_for(goal: Goal) -> str | None:
+    """Say why a strategy serves a goal that names none, as far as that follows from the goal.
+
+    >>> reason_for(Sample(of="orders", matches={"orders": "items"}))
+    'uniform: numbers of matches are known, and columns of orders are alike in a whole cluster'
+    """
+    if goal.strategy is not None or not isinstance(goal, Sample):
+        return None
+    if goal.of in (goal.matches or ()):
+        return (
+            f"uniform: numbers of matches are known, and columns of {goal.of} are alike in a "
+            f"whole cluster"
+        )
+    return "clusters: numbers of matches are not known, so tuples are drawn with all their matches"
 
 
 def _check_use(goal: Goal, name: str, what: str, *, used: bool) -> None:

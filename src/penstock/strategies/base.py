@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.goals import Goal
     from penstock.statistics.outlook import Outlook
@@ -25,6 +25,7 @@ class Evict(Enum):
     OLDEST = "oldest"
     LOWEST = "lowest"  # priority; among equals the one that came first
     BY_SCORE = "by score"  # what is expected of it, times what its age is worth
+    BY_LOT = "by lot"  # who is least likely to be in the sample; others' chances are known
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,36 @@ class Waiting:
     matches: Floats
 
 
-class ScoringStrategy(Strategy):
+# Octaves of weights that are told apart, below and above the average.
+BELOW, ABOVE = 14, 6
+
+
+class Expert(Protocol):
+    """A model of the streams that predicts what tuples will match."""
+
+    name: ClassVar[str]
+
+    def expected(self, outlook: Outlook, tuples: Waiting) -> Floats:
+        """Give the results that each tuple will give in the next part of its life."""
+
+
+class Learning(Strategy):
+    """A strategy that learns of the streams.
+
+    Where several models of the streams may be right, `experts` has one for each, and the one
+    that predicts best is followed.
+    """
+
+    parts: int  # into which a life is divided
+    grades: int = 1  # into which tuples are put
+
+    @property
+    @abstractmethod
+    def experts(self) -> tuple[Expert, ...]:
+        """The models among which the one that predicts best is used."""
+
+
+class ScoringStrategy(Learning):
     """A strategy that evicts by score: what is expected of a tuple, times its age's worth.
 
     It is asked anew for both as statistics change. A tuple's expectation is its weight: 1 on
@@ -133,7 +163,11 @@ class ScoringStrategy(Strategy):
 
     grades_per_octave: ClassVar[int] = 0  # into which weights are put; 0 if all are alike
     needs_fresh: ClassVar[bool] = False  # frequencies of today, not of when a tuple came
-    parts: int  # into which a life is divided
+
+    @property
+    def grades(self) -> int:  # type: ignore[override]
+        """Into how many grades tuples are put."""
+        return self.grades_per_octave * (BELOW + ABOVE) + 1
 
     def decide(self, streams: int) -> Settings:
         """Evict by score; share the budget equally until the streams are known."""
@@ -160,3 +194,43 @@ class ScoringStrategy(Strategy):
         """Give what is expected of each tuple, by its key and its past; 1 is the average."""
         del outlook
         return np.ones(tuples.ages.size)
+
+
+@dataclass(frozen=True)
+class Population:
+    """The tuples of one stream that are alive at a time, as far as they are known.
+
+    Attributes
+    ----------
+    tuples
+        How many there are.
+    sizes, shares
+        What is expected of them: sizes of clusters, or matches, and the share of the tuples that
+        has each.
+    cumulative
+        Their age curve, added up: matches by each age. Where matches are chosen by the age model;
+        else empty.
+    """
+
+    tuples: float
+    sizes: Floats
+    shares: Floats
+    cumulative: Floats
+
+
+class SamplingStrategy(Learning):
+    """A strategy that draws a sample: of tuples with all their matches, or of matches.
+
+    Tuples are drawn with a chance of the sampling fraction, or of the fraction times their size.
+    """
+
+    by_match: ClassVar[bool] = False  # matches are drawn one by one
+    by_size: ClassVar[bool] = False  # tuples are drawn by what is expected of them
+
+    def decide(self, streams: int) -> Settings:
+        """Evict by lot; there are no shares, as one fraction holds for all streams."""
+        return Settings(Evict.BY_LOT, equal_shares(streams))
+
+    @abstractmethod
+    def fraction(self, rows: float, populations: Sequence[Population]) -> float:
+        """Give the fraction with which so many rows are held on average."""

@@ -4,7 +4,8 @@ Glossary: a *row* is one buffered tuple; a *slot* is one key (or value bucket) t
 a window, with the head of its chain of rows for each stream; the *queue* holds each stream's rows
 in time order; the *heap* holds them by priority, where a strategy evicts by priority; a *cell*
 holds those of about the same age of which about the same is expected, where it evicts by score; a
-*watched* row is one of a random few that stay for life, so that what is lost can be estimated.
+*watched* row is one of a random few that stay for life, so that what is lost can be estimated;
+a row's *odds* say how it came to be in a sample, where that is what is wanted.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ EVICT_NOBODY: Final = 0
 EVICT_OLDEST: Final = 1
 EVICT_LOWEST: Final = 2
 EVICT_BY_SCORE: Final = 3
+EVICT_BY_LOT: Final = 4
+
+# The number of a match that is never reached.
+NO_MATCH: Final = 2**31 - 1
 
 # Columns of `links`: neighbours in a cell's list, the one that came later first; the cell.
 LATER: Final = 0
@@ -168,6 +173,11 @@ def rule_type(value: DType) -> DType:
             ("watched", np.int64),  # rows that are watched
             ("quota", np.int64),  # rows that may be watched
             ("threshold", np.float64),  # who draws below it is watched
+            ("fraction", np.float64),  # of a sample: who draws below it times its size is in
+            ("by_match", np.int64),  # whether matches are chosen one by one, or rows with all
+            ("by_size", np.int64),  # whether rows are chosen by what is expected of them
+            ("forced", np.int64),  # how often the fraction fell because memory was full
+            ("batch", np.int64),  # number of the batch
         ]
     )
 
@@ -197,6 +207,24 @@ GAUGE: Final = np.dtype(
         ("variance", np.float64),
         ("batch_total", np.float64),
         ("batch_variance", np.float64),
+    ]
+)
+
+
+# How a row came to be in a sample. It has drawn `-priority` times its size, or, where matches are
+# chosen, `-priority` for its next one.
+ODDS: Final = np.dtype(
+    [
+        ("size", np.float64),  # its chance is this times the fraction
+        ("least", np.float64),  # the least fraction since it drew, as of when it was last noted
+        ("expected", np.float64),  # matches, by what was known when it came
+        ("key", np.int64),  # from which its next random number follows
+        ("cover", np.float64),  # sum of (1 / chance - 1) over its matches
+        ("batch_cover", np.float64),  # the same, of one batch
+        ("batch", np.int32),  # that batch
+        ("seen", np.int32),  # matches so far
+        ("next", np.int32),  # the number of the match that is chosen
+        ("limit", np.int32),  # matches that it is taken to have
     ]
 )
 
@@ -244,3 +272,4 @@ class Memory(NamedTuple):
     ranked: Indices  # ranked[s, place]: the cell
     rising: Indices  # rising[s, cell]: whether a row there gains by growing older
     links: Indices  # one line per row
+    odds: Array  # one per row

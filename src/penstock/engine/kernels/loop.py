@@ -4,57 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels import grid, heap
+from penstock.engine.kernels import grid, heap, lots
 from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
-from penstock.engine.kernels.index import find, find_or_create, link, unlink
+from penstock.engine.kernels.index import find, find_or_create, link
 from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
     EQUAL,
+    EVICT_BY_LOT,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     EVICT_NOBODY,
     EVICT_OLDEST,
     NO_KEY,
     NOTHING,
-    REF_BITS,
-    WATCHED,
     Memory,
 )
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.queue import oldest
+from penstock.engine.kernels.removal import evict, remove
 from penstock.engine.kernels.results import ENOUGH
-from penstock.engine.kernels.watch import is_chosen, keep_to_quota, retire, watch
+from penstock.engine.kernels.watch import is_chosen, keep_to_quota, watch
 
 if TYPE_CHECKING:
     import numpy as np
 
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.kernels.results import Results
-
-
-@kernel
-def _remove(memory: Memory, row: int) -> None:
-    """Take a row out of every structure."""
-    rows = memory.rows
-    rule = memory.rule[0]
-    streams = memory.streams
-    stream = rows[row]["stream"]
-    unlink(memory, row, stream)
-    memory.queue[streams[stream]["base"] + rows[row]["place"]] = NOTHING
-    if rows[row]["heap"] <= WATCHED:
-        retire(memory, WATCHED - rows[row]["heap"])
-    elif rule["evict"] == EVICT_LOWEST:
-        heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
-    elif rule["evict"] == EVICT_BY_SCORE:
-        grid.leave(memory, row, stream)
-    memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
-    rows[row]["ref"] = NOTHING
-    rows[row]["next"] = rule["free_row"]
-    rule["free_row"] = row
-    rule["held"] -= 1
-    streams[stream]["held"] -= 1
 
 
 @kernel
@@ -76,7 +53,7 @@ def expire(memory: Memory, stream: int) -> None:
         if row >= 0:
             if horizon - rows[row]["time"] <= window:
                 break
-            _remove(memory, row)
+            remove(memory, row)
             streams[stream]["expired"] += 1
         elif row != NOTHING:
             break
@@ -125,12 +102,6 @@ def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
 
 
 @kernel
-def _evict(memory: Memory, row: int) -> None:
-    memory.streams[memory.rows[row]["stream"]]["evicted"] += 1
-    _remove(memory, row)
-
-
-@kernel
 def _first_to_go(memory: Memory, stream: int, before: int) -> int:
     """Give the row of a stream that leaves first, or NOTHING."""
     streams = memory.streams
@@ -151,8 +122,11 @@ def _shrink_to(memory: Memory, limit: int) -> None:
         if rule["held"] == rule["watched"]:
             rule["quota"] = rule["watched"] - 1
             keep_to_quota(memory)
+        if rule["evict"] == EVICT_BY_LOT:
+            lots.lower(memory, lots.first_to_go(memory))
+            continue
         stream = _most_over_share(memory, NOTHING, limit)
-        _evict(memory, _first_to_go(memory, stream, memory.queue.size))
+        evict(memory, _first_to_go(memory, stream, memory.queue.size))
 
 
 @kernel
@@ -182,7 +156,7 @@ def _make_room(memory: Memory, arrival: np.void, watched: bool) -> bool:  # noqa
             memory, stream, arrival["time"], arrival["grade"], victim
         ):
             return False
-    _evict(memory, victim)
+    evict(memory, victim)
     return True
 
 
@@ -221,7 +195,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
         watch(memory, row, arrival["draw"])
     else:
         streams[stream]["first"] = min(streams[stream]["first"], arrival["place"])
-        if rule["evict"] == EVICT_LOWEST:
+        if rule["evict"] == EVICT_LOWEST or rule["evict"] == EVICT_BY_LOT:
             heap.push(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
         elif rule["evict"] == EVICT_BY_SCORE:
             grid.enter(memory, row, stream, arrival["grade"])
@@ -237,8 +211,38 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
 
 
 @kernel
+def _draw_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
+    """Insert a tuple if it is drawn, for all its matches or for the first one that is chosen.
+
+    Where memory is full the sampling fraction falls, until someone, perhaps the newcomer, is in
+    the sample no more. Rows that are watched stay, whether they are in it or not.
+    """
+    rule = memory.rule[0]
+    lot = lots.draw(memory, arrival)
+    watched = rule["by_match"] != 0 and is_chosen(memory, arrival["draw"])
+    if lots.is_out(memory, lot) and not watched:
+        return False
+    while rule["held"] >= arrival["limit"]:
+        victim = lots.first_to_go(memory)
+        if victim == NOTHING:
+            return False
+        if not watched and lot.ratio > -memory.rows[victim]["priority"]:
+            lot = lots.draw_again(memory, lot)
+            if lots.is_out(memory, lot):
+                return False
+        else:
+            lots.lower(memory, victim)
+    arrival["priority"] = lots.OUT if lots.is_out(memory, lot) else -lot.ratio
+    row = insert(memory, arrival, slot, birth, watched)
+    lots.note_lot(memory, row, lot)
+    return True
+
+
+@kernel
 def take_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
     """Insert a tuple if there is room or if another leaves for it; say whether it was."""
+    if memory.rule[0]["evict"] == EVICT_BY_LOT:
+        return _draw_in(memory, arrival, slot, birth)
     watched = is_chosen(memory, arrival["draw"])
     if not _make_room(memory, arrival, watched):
         return False
@@ -280,6 +284,7 @@ def join(
                 memory.queue[place] = NOTHING
             continue
         slot = NOTHING
+        before = results.produced[0]
         if equal:
             slot = ahead[at - first]
             if slot == NOTHING:
@@ -289,6 +294,8 @@ def join(
             fits = probe_range(memory, ranges, arrival, results)
         if not fits:
             return at
+        if rule["evict"] == EVICT_BY_LOT:
+            lots.sift(memory, results, before)
         birth = rule["births"]
         rule["births"] = birth + 1
         if rule["evict"] != EVICT_NOBODY and rule["held"] > arrival["limit"]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Indices, Integers
+    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
 # Tuples for which the loop looks ahead at a time: see `ahead`.
 _AHEAD = 64
@@ -22,6 +22,8 @@ class Results(NamedTuple):
     refs: Integers  # refs[i, s]: the row of stream s in result i
     times: Array
     members: Indices  # members[i, depth]: the rows that waited for it; only where it is noted
+    weights: Floats  # how many results each stands for, and what it was chosen with;
+    clusters: Integers  # only of a sample
     produced: Integers  # one element: how many there are
     ahead: Integers  # of the coming tuples: their slots, and rows that they will touch
     cursor: Integers
@@ -34,6 +36,8 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
         np.empty((size, streams), np.int64),
         np.empty(size, time),
         np.empty((size, streams - 1), np.int32),
+        np.empty(size),
+        np.empty(size, np.int64),
         np.zeros(1, np.int64),
         np.empty(_AHEAD, np.int64),
         np.empty(_AHEAD, np.int64),
@@ -48,5 +52,7 @@ def grown(results: Results) -> Results:
     larger.refs[:size] = results.refs
     larger.times[:size] = results.times
     larger.members[:size] = results.members
+    larger.weights[:size] = results.weights
+    larger.clusters[:size] = results.clusters
     larger.produced[:] = results.produced
     return larger

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from penstock.engine.kernels import grid, heap
 from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
+    EVICT_BY_LOT,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     MOST_MATCHES,
@@ -81,7 +82,7 @@ def release(memory: Memory, at: int, grade: int) -> None:
     others = streams[stream]["held"] - streams[stream]["watched"]
     retire(memory, at)
     streams[stream]["first"] = min(streams[stream]["first"], memory.rows[row]["place"])
-    if rule["evict"] == EVICT_LOWEST:
+    if rule["evict"] == EVICT_LOWEST or rule["evict"] == EVICT_BY_LOT:
         heap.push(memory, stream, row, others)
     elif rule["evict"] == EVICT_BY_SCORE:
         grid.enter(memory, row, stream, grade)
@@ -216,7 +217,7 @@ def watch_again(memory: Memory, at: int, row: int) -> None:
     rule = memory.rule[0]
     stream = memory.rows[row]["stream"]
     streams = memory.streams
-    if rule["evict"] == EVICT_LOWEST:
+    if rule["evict"] == EVICT_LOWEST or rule["evict"] == EVICT_BY_LOT:
         heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
     elif rule["evict"] == EVICT_BY_SCORE:
         grid.leave(memory, row, stream)

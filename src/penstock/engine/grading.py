@@ -1,0 +1,182 @@
+"""What a scoring strategy makes of what was learnt: grades, ranks, and shares of memory."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels import grid
+from penstock.engine.learning import Learner
+from penstock.statistics.age_curve import AgeCurve
+from penstock.statistics.outlook import Outlook
+from penstock.strategies import Waiting
+from penstock.strategies.base import ABOVE, BELOW
+from penstock.strategies.division import divide
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.keys import KeyCoder
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
+    from penstock.strategies import ScoringStrategy
+
+# An age that is worth less than this part of the best is worth nothing.
+_WORTHLESS = 2.0**-60
+# Rows are graded anew after so many arrivals for each: it must cost little beside the join itself.
+_GRADE_EVERY = 4
+# Values by which memory is divided.
+_VALUES = 4096
+# Memory is divided anew so often in the longest life, each time half of the way.
+_DIVISIONS = 8
+
+
+class Grader(Learner):
+    """Grades rows by what is expected of them, ranks their cells, and divides memory."""
+
+    def __init__(
+        self, plan: Plan, strategy: ScoringStrategy, store: Store, coder: KeyCoder, rows: int
+    ) -> None:
+        super().__init__(plan, strategy, store, coder, rows)
+        self._strategy = strategy
+        self._graded = np.zeros(len(plan.sides), np.int64)  # births when rows were last graded
+
+    @property
+    def _expert(self) -> ScoringStrategy:
+        return self._strategy.experts[self.evidence.followed]
+
+    def _begin(self) -> None:
+        for s in range(self._turned.size):
+            self._rank(s)
+
+    def _meet(self, s: int, arrivals: Array, mine: Array, likely: Floats) -> None:
+        fresh = Waiting(np.zeros(mine.size), likely, np.zeros(mine.size))
+        grid.set_grades(arrivals, mine["at"], likely, self._grades(s, fresh))
+
+    def _turn_over(self, s: int, steps: int, *, changed: bool) -> None:
+        grids = self._store.memory.grids
+        lives = self._lives()
+        every = max(1, int(grids["parts"][s]) // _DIVISIONS)
+        if s == lives.index(max(lives)) and (int(grids["now"][s]) % every == 0 or steps > every):
+            self._divide()
+        for each in range(self._turned.size) if changed else (s,):
+            self._grade_again(each, at_once=changed)
+            self._rank(each)
+
+    def _review(self) -> None:
+        for s in range(self._turned.size):
+            self._grade_again(s)
+
+    # --- Memory between the streams
+
+    def _divide(self) -> None:
+        """Divide memory between the streams, so that all together give most."""
+        memory = self._store.memory
+        expert = self._expert
+        rows = self._limit - int(memory.rule["quota"][0])
+        if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._rates.elapsed:
+            return
+        outputs = [
+            partial(self._made_of, expert, self._by_value(s, expert), float(self._span(s)))
+            for s in range(self._turned.size)
+        ]
+        wanted = np.array(divide(rows, outputs)) / rows
+        memory.streams["share"] = (memory.streams["share"] + wanted) / 2
+
+    def _by_value(self, s: int, expert: ScoringStrategy) -> Outlook:
+        """Give the outlook for the division of memory.
+
+        By the frequencies of all values if that is what the expert goes by: the few tuples that
+        are watched need not have a hot value among them. Rows then match as fast as tuples come.
+        """
+        outlook = self._outlooks[s]
+        values = None
+        if self._likeliness is not None and expert.needs_fresh:
+            values = self._likeliness.of_values(s, _VALUES)
+        if values is None:
+            return outlook
+        pace = np.prod([self._rates.of(o) for o in range(self._turned.size) if o != s])
+        pace *= float(self._span(s))
+        curve = AgeCurve(np.full(outlook.curve.parts, pace))
+        return Outlook(curve, outlook.rate, *values)
+
+    def _made_of(
+        self, expert: ScoringStrategy, outlook: Outlook, span: float, rows: Floats
+    ) -> Floats:
+        """Give what a stream's window makes of rows: results per time, or the logarithm of a share.
+
+        A result of two streams needs one row that waits, of either stream, so what both give adds
+        up. One of more streams needs a row of each of the others, so shares are multiplied.
+        """
+        made = expert.output(outlook, rows)
+        if len(self._plan.sides) == 2:
+            return made / span
+        most = outlook.rate * outlook.curve.total
+        return np.log(np.maximum(made / most, 1e-3)) if most else np.zeros(rows.size)
+
+    # --- Grades and ranks
+
+    def _grades(self, s: int, tuples: Waiting) -> Integers:
+        octave = self._strategy.grades_per_octave
+        if not octave:
+            return np.zeros(tuples.ages.size, np.int64)
+        expert = self._expert
+        weights = np.maximum(expert.weights(self._outlooks[s], tuples), 1e-300)
+        grades = np.floor(octave * np.log2(weights) + 0.5).astype(np.int64) + octave * BELOW
+        return np.clip(grades, 0, octave * (BELOW + ABOVE))
+
+    def _grade_again(self, s: int, *, at_once: bool = False) -> None:
+        """Grade a stream's rows anew, if many times as many tuples came since."""
+        memory = self._store.memory
+        births = int(memory.rule["births"][0])
+        held = int(memory.streams["held"][s])
+        if self._likeliness is None or not held:
+            return
+        if births - self._graded[s] < _GRADE_EVERY * held and not at_once:
+            return
+        self._graded[s] = births
+        rows = np.empty(held, grid.graded_type(self._plan.time.dtype, self._plan.values.dtype))
+        rows = rows[: grid.gather(memory, s, rows)]
+        likely = rows["priority"]
+        if self._expert.needs_fresh:
+            likely = self._likeliness.of(s, rows["value"], rows["word"])
+        ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
+        tuples = Waiting(ages, likely, rows["matches"])
+        grid.rebuild(memory, s, np.ascontiguousarray(rows["row"]), self._grades(s, tuples))
+
+    def _rank(self, s: int) -> None:
+        """Rank a stream's cells by score: what its age is worth, times the weight of the grade."""
+        memory = self._store.memory
+        worth = self._expert.by_age(self._outlooks[s])
+        worth = np.append(worth, 0.0)  # who has outlived its time
+        rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
+        some = worth > worth.max() * _WORTHLESS
+        levels = max(1, self._strategy.grades_per_octave) * np.log2(np.where(some, worth, 1.0))
+        whole = np.floor(levels)
+        left = np.where(some, levels - whole, -1.0)
+        oldest_first = np.arange(worth.size)[::-1]
+        order = oldest_first[np.argsort(left[oldest_first], kind="stable")]
+        grid.rank(
+            memory,
+            s,
+            order,
+            whole.astype(np.int64),
+            worth.size - int(np.count_nonzero(some)),
+            rises.astype(np.int64),
+        )
+
+    # --- State
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Give what was learnt, for `restore`."""
+        return super().save() | {"graded": self._graded}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on where the saved one stopped."""
+        super().restore(saved)
+        self._graded = saved["graded"].copy()
+        for s in range(self._turned.size):
+            self._rank(s)
