@@ -85,7 +85,7 @@ def populations() -> dict[str, Population]:
         made[f"{kind}, by size"] = Population(sizes, by_size(sizes, 400), seed=1)
         if kind != "zipf":  # of which nobody can say much who may miss the greatest cluster
             made[f"{kind}, one chance"] = Population(sizes, np.full(1600, 0.25), seed=2)
-    sizes = sizes_of("geometric", 1600)
+    sizes = sizes_of("equal", 1600)
     made["chances that fall"] = Population(sizes, np.full(1600, 0.5), seed=3, fall=0.4)
     return made
 
