@@ -156,11 +156,10 @@ def test_without_groups_exact_and_null(spark: SparkSession) -> None:
     assert "count" not in row
 
     zeros = df.withColumn("zero", F.lit(0.0))
-    (row,) = rows_of(ps.estimate(zeros, sum="zero"))
-    assert (row["sum_zero"], row["sum_zero_low"], row["note"]) == (0.0, None, "too few clusters")
     (row,) = rows_of(ps.estimate(zeros, average="zero"))
     assert (row["average_zero"], row["note"]) == (0.0, "values too alike")
-    assert rows_of(ps.estimate(df.where("false"), by="bids.site")) == []
+    (row,) = rows_of(ps.estimate(zeros, count=False, sum="zero"))
+    assert (row["sum_zero"], row["sum_zero_low"], row["note"]) == (0.0, None, "too few clusters")
 
 
 def test_windows_of_times_that_are_fractions_or_negative(spark: SparkSession) -> None:
@@ -198,11 +197,10 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     # Each micro-batch begins ten seconds after the one before, and ends within the next.
-    batches = [clocked(sampled(500, seed=i, begin=10 * i, end=10 * i + 13)) for i in range(5)]
+    batches = [clocked(sampled(500, seed=i, begin=10 * i, end=10 * i + 13)) for i in range(4)]
     asked: dict[str, Any] = {
         "by": ["bids.site"],
         "every": "10 seconds",
-        "sum": ["bids.price", "bids.gain"],
         "average": ["bids.price"],
     }
 
@@ -214,10 +212,10 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     source = make_sources(straight, {"sampled": batches})["sampled"]
     run(estimated(source), straight)
 
-    source = make_sources(broken, {"sampled": batches[:3]})["sampled"]
+    source = make_sources(broken, {"sampled": batches[:2]})["sampled"]
     run(estimated(source), broken)
     before = written(spark, broken)
-    for batch in batches[3:]:
+    for batch in batches[2:]:
         source.add(batch)
     run(estimated(source), broken)
 
@@ -225,7 +223,7 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     complete = rows_of(ps.estimate(bounded, **asked).orderBy("window", "site"))
     watermark = max(pa.concat_tables(batches)["time"].to_pylist())
     complete = [row for row in complete if (watermark - row["window"]["end"]).total_seconds() >= 3]
-    assert len({row["window"]["start"] for row in complete}) == 4
+    assert len({row["window"]["start"] for row in complete}) == 3
     assert 0 < len(before) < len(complete)
     for folder in (straight, broken):
         found = written(spark, folder)

@@ -6,6 +6,7 @@ expressions of Spark throughout: no row goes to Python.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  # as Spark's own documentation has it
@@ -72,19 +73,17 @@ def estimate(
     if window is not None:
         rows = rows.where(F.col("window").isNotNull())
     by_cluster = rows.groupBy(*keys, "cluster").agg(
-        *(column for each in estimators for column in each.within())
+        *(c.alias(name) for each in estimators for name, c in each.within().items())
     )
     over_clusters = by_cluster.groupBy(*keys).agg(
         F.count(F.lit(1)).alias("clusters"),
-        *(column for each in estimators for column in each.across()),
+        *(c.alias(name) for each in estimators for name, c in each.across().items()),
     )
-    # The intervals are spelled out only once: elsewhere their parts go by name.
-    found_intervals = over_clusters.select(
-        *keys,
-        "clusters",
-        *(column for each in estimators for column in each.interval()),
-    )
-    return found_intervals.select(
+    # Step by step: spelled out in one, the formulas of an average are thousands of terms.
+    result = over_clusters
+    for steps in zip_longest(*(each.further() for each in estimators), fillvalue={}):
+        result = result.withColumns({k: v for step in steps for k, v in step.items()})
+    return result.select(
         *(["window"] if window is not None else []),
         *(F.col(f"group {i}").alias(group.name) for i, group in enumerate(groups)),
         *(

@@ -1,12 +1,13 @@
-"""One number to estimate, as expressions of Spark for each of three steps.
+"""One number to estimate, as expressions of Spark.
 
-======================  ==========================================================
+======================  ============================================================
 step                    what it gives
-======================  ==========================================================
+======================  ============================================================
 ``within``              sums by cluster
 ``across``              sums over clusters
-``interval``            ``estimate``, ``low``, ``high``; ``why`` there is no interval
-======================  ==========================================================
+``further``             one after the other, from these: at last ``estimate``, ``low``,
+                        ``high``, and ``why`` there is no interval
+======================  ============================================================
 
 `penstock.statistics.cluster_sample` has the same formulas in NumPy, and explains them.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import functions as F  # noqa: N812  # as Spark's own documentation has it
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Average", "Total", "note_of"]
 
+Columns: TypeAlias = "dict[str, Column]"
+
 
 class _Named:
     """Columns that have the estimator's number in their names."""
@@ -43,10 +46,10 @@ class _Named:
     def col(self, name: str) -> Column:
         return F.col(f"{name} {self._number}")
 
-    def named(self, **columns: Column) -> list[Column]:
-        return [column.alias(f"{name} {self._number}") for name, column in columns.items()]
+    def named(self, **columns: Column) -> Columns:
+        return {f"{name} {self._number}": column for name, column in columns.items()}
 
-    def sums(self) -> dict[str, Column]:
+    def sums(self) -> Columns:
         """Give what both kinds need by cluster: sums of w y and sqrt(w) y, the greatest weight."""
         weight, value = F.col("weight"), self.col("value")
         return {
@@ -59,12 +62,12 @@ class _Named:
 class Total(_Named):
     """As `penstock.statistics.cluster_sample.total_of`."""
 
-    def within(self) -> list[Column]:
+    def within(self) -> Columns:
         """Give the sums by cluster."""
         value = self.col("value")
         return self.named(**self.sums(), seen=F.sum(value), least=F.min(value))
 
-    def across(self) -> list[Column]:
+    def across(self) -> Columns:
         """Give the sums over clusters."""
         part = _squared(self.col("kept")) - _squared(self.col("drawn"))
         return self.named(
@@ -76,34 +79,37 @@ class Total(_Named):
             heaviest=F.max(self.col("heaviest")),
         )
 
-    def interval(self) -> list[Column]:
-        """Give the estimate and its interval."""
+    def further(self) -> list[Columns]:
+        """Give the steps to the estimate and its interval."""
         total, variance = self.col("total"), self.col("variance")
-        freedom = _freedom(variance, self.col("fourth"))
-        deviations = _student(freedom)
+        freedom, deviations = self.col("freedom"), self.col("deviations")
         reach = deviations * F.sqrt(variance)
         spread = F.exp(deviations * F.sqrt(F.log1p(_ratio(variance, _squared(total)))))
         exact, enough = self.col("heaviest") <= 1, freedom >= LEAST_CLUSTERS
         positive = self.col("least") >= 0
         low = F.when(positive, F.greatest(total / spread, self.col("seen")))
         high = F.when(positive, total * spread)
-        return self.named(
-            estimate=total,
-            low=F.when(exact, total).when(enough, low.otherwise(total - reach)),
-            high=F.when(exact, total).when(enough, high.otherwise(total + reach)),
-            why=F.when(total.isNotNull() & ~exact & ~enough, TOO_FEW),
-        )
+        return [
+            self.named(freedom=_freedom(variance, self.col("fourth"))),
+            self.named(deviations=_student(freedom)),
+            self.named(
+                estimate=total,
+                low=F.when(exact, total).when(enough, low.otherwise(total - reach)),
+                high=F.when(exact, total).when(enough, high.otherwise(total + reach)),
+                why=F.when(total.isNotNull() & ~exact & ~enough, TOO_FEW),
+            ),
+        ]
 
 
 class Average(_Named):
     """As `penstock.statistics.cluster_sample.average_of`, with its squares multiplied out."""
 
-    def within(self) -> list[Column]:
+    def within(self) -> Columns:
         """Give the sums by cluster."""
         weight = F.when(self.col("value").isNotNull(), F.col("weight"))
         return self.named(**self.sums(), size=F.sum(weight), root=F.sum(F.sqrt(weight)))
 
-    def across(self) -> list[Column]:
+    def across(self) -> Columns:
         """Give the sums over clusters."""
         kept, drawn = self.col("kept"), self.col("drawn")
         size, root = self.col("size"), self.col("root")
@@ -120,33 +126,37 @@ class Average(_Named):
             **{name: F.sum(product) for name, product in products.items()},
         )
 
-    def interval(self) -> list[Column]:
-        """Give the estimate and its interval."""
+    def further(self) -> list[Columns]:
+        """Give the steps to the estimate and its interval."""
         x, m, n, xx, mm, nn, xm, xn, mn = map(
             self.col, ("x", "m", "n", "xx", "mm", "nn", "xm", "xn", "mn")
         )
-        size = self.col("size")
-        r = _ratio(self.col("total"), size)
+        r, variance, fourth = self.col("estimate"), self.col("variance"), self.col("fourth")
         r2 = _squared(r)
-        # A cluster's part is x - 2 R m + R**2 n; R is known only now, so the sum of the parts'
-        # squares is put together from sums of products.
-        variance = x - 2 * r * m + r2 * n
-        fourth = xx + 4 * r2 * mm + r2 * r2 * nn - 4 * r * xm + 2 * r2 * xn - 4 * r * r2 * mn
         alike = (variance <= ALIKE_VARIANCE * (x + r2 * n)) | (
             fourth <= ALIKE_FOURTH * (xx + r2 * r2 * nn)
         )
-        # NULL where a variance is nothing: `alike` has those of the values.
-        freedom = F.least(_freedom(variance, fourth), _freedom(n, nn))
         exact = self.col("heaviest") <= 1
-        enough = ~alike & (freedom >= LEAST_CLUSTERS)
-        reach = _student(freedom) * F.sqrt(variance) / size
+        enough = ~alike & (self.col("freedom") >= LEAST_CLUSTERS)
+        reach = _student(self.col("freedom")) * F.sqrt(variance) / self.col("size")
         missing = r.isNotNull() & ~exact
-        return self.named(
-            estimate=r,
-            low=F.when(exact, r).when(enough, r - reach),
-            high=F.when(exact, r).when(enough, r + reach),
-            why=F.when(missing & alike, TOO_ALIKE).when(missing & ~enough, TOO_FEW),
-        )
+        return [
+            self.named(estimate=_ratio(self.col("total"), self.col("size"))),
+            # A cluster's part is x - 2 R m + R**2 n; R is known only now, so the sum of the parts'
+            # squares is put together from sums of products.
+            self.named(
+                variance=x - 2 * r * m + r2 * n,
+                fourth=(
+                    xx + 4 * r2 * mm + r2 * r2 * nn - 4 * r * xm + 2 * r2 * xn - 4 * r * r2 * mn
+                ),
+            ),
+            self.named(freedom=F.least(_freedom(variance, fourth), _freedom(n, nn))),
+            self.named(
+                low=F.when(exact, r).when(enough, r - reach),
+                high=F.when(exact, r).when(enough, r + reach),
+                why=F.when(missing & alike, TOO_ALIKE).when(missing & ~enough, TOO_FEW),
+            ),
+        ]
 
 
 def note_of(count: int) -> Column:
