@@ -30,8 +30,6 @@ _WORTHLESS = 2.0**-60
 _GRADE_EVERY = 4
 # Values by which memory is divided.
 _VALUES = 4096
-# Memory is divided anew so often in the longest life, each time half of the way.
-_DIVISIONS = 8
 
 
 class Grader(Learner):
@@ -57,10 +55,7 @@ class Grader(Learner):
         grid.set_grades(arrivals, mine["at"], likely, self._grades(s, fresh))
 
     def _turn_over(self, s: int, steps: int, *, changed: bool) -> None:
-        grids = self._store.memory.grids
-        lives = self._lives()
-        every = max(1, int(grids["parts"][s]) // _DIVISIONS)
-        if s == lives.index(max(lives)) and (int(grids["now"][s]) % every == 0 or steps > every):
+        if self._is_time_to_divide(s, steps):
             self._divide()
         for each in range(self._turned.size) if changed else (s,):
             self._grade_again(each, at_once=changed)

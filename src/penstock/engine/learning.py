@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
+# What is made of memory is decided anew so often in the longest life.
+_DIVISIONS = 8
 
 
 def grid_shape(plan: Plan, strategy: Learning | None) -> GridShape:
@@ -276,6 +278,14 @@ class Learner(ABC):
         """
         lived = float((self._now or 0) - self._began) / life if life else 0.0
         return 0.5 ** (passed / min(self._half_life, max(_SHORTEST, lived / 2)))
+
+    def _is_time_to_divide(self, s: int, steps: int) -> bool:
+        """Say whether to decide anew what is made of memory, once a grid has turned."""
+        grids = self._store.memory.grids
+        lives = self._lives()
+        every = max(1, int(grids["parts"][s]) // _DIVISIONS)
+        due = int(grids["now"][s]) % every == 0 or steps > every
+        return s == lives.index(max(lives)) and due
 
     def _span(self, s: int) -> int | float:
         span: int | float = self._store.memory.grids["span"][s].item()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels import lots
+from penstock.engine.kernels import layout, lots
 from penstock.engine.learning import Learner
 from penstock.goals import Sample
 from penstock.statistics.age_curve import AgeCurve
@@ -58,7 +58,7 @@ class Sampler(Learner):
         self._is_given = [side.name in given for side in plan.sides]
         self._given: list[Floats] = [np.zeros(0) for _ in plan.sides]  # of the latest tuples
         self._told: list[Floats] = [np.zeros(0) for _ in plan.sides]  # of this piece
-        self._solved = 0  # births when the fraction was last solved
+        self._is_settled = False  # whether those that came first have their limits
         rule = store.memory.rule
         rule["by_match"] = strategy.by_match
         rule["by_size"] = strategy.by_size
@@ -97,14 +97,36 @@ class Sampler(Learner):
         return np.maximum(likely * scale, _LEAST_SIZE)
 
     def _matches(self, s: int, values: Array, words: Integers) -> Floats:
-        """Give how many matches tuples can expect; without bound while nothing is known."""
-        if self._follows_values:
-            if not self._rates.elapsed or self._likeliness is None:
-                return np.full(values.size, np.inf)
+        """Give how many matches tuples can expect; without bound while nothing is known.
+
+        Until it is clear which model is right, the more of both: too few would lose results.
+        """
+        by_age = self._outlooks[s].curve.total if self._store.memory.exposed[s].any() else np.nan
+        by_value = np.full(values.size, np.nan)
+        if self._rates.elapsed and self._likeliness is not None:
             rates = [self._rates.of(o) for o in range(self._turned.size)]
-            return self._likeliness.per_time(s, values, words, rates) * float(self._lives()[s])
-        total = self._outlooks[s].curve.total
-        return np.full(values.size, total if total > 0 else np.inf)
+            by_value = self._likeliness.per_time(s, values, words, rates)
+            by_value *= float(self._lives()[s])
+        if self.evidence.is_decided and not np.isnan(by_age):
+            matches = by_value if self._follows_values else np.full(values.size, by_age)
+        else:
+            matches = np.fmax(by_value, by_age)
+        return np.nan_to_num(matches, nan=np.inf)
+
+    def _set_unknown_limits(self, s: int) -> None:
+        """Say what is expected of rows that came when nothing was known.
+
+        Else they would never leave, and the fraction would fall to nothing once memory is full.
+        """
+        memory = self._store.memory
+        rows = self._rows(s)
+        rows = rows[memory.odds["limit"][rows] == layout.NO_MATCH - 1]
+        if not rows.size or self._is_given[s]:
+            return
+        words = memory.slots[memory.rows["slot"][rows], layout.WORD]
+        matches = self._matches(s, memory.rows["value"][rows], words)
+        limits = self._limits(matches, np.full(rows.size, 0.5))
+        memory.odds["limit"][rows] = np.minimum(limits, layout.NO_MATCH - 2)
 
     def _limits(self, matches: Floats, draws: Floats) -> Floats:
         limits: Floats = self._strategy.limits(matches, draws)  # type: ignore[attr-defined]
@@ -129,15 +151,21 @@ class Sampler(Learner):
     # --- The fraction
 
     def _turn_over(self, s: int, steps: int, *, changed: bool) -> None:
-        """Nothing: what was learnt is used when tuples come."""
+        """Solve the fraction anew, a few times in the longest life."""
+        del changed
+        if self._is_time_to_divide(s, steps):
+            self._solve()
 
     def _review(self) -> None:
-        """Solve the fraction anew if half of memory may have been replaced."""
+        """Take in what has become known of the tuples that came first."""
         self._given = [given[-_GIVEN:] for given in self._given]
-        births = int(self._store.memory.rule["births"][0])
-        if births - self._solved < self._limit // 2:
-            return
-        self._solved = births
+        if self._strategy.by_match and not self._is_settled:
+            for s in range(self._turned.size):
+                self._set_unknown_limits(s)
+            self._is_settled = True
+
+    def _solve(self) -> None:
+        """Raise the fraction if memory would hold more on average."""
         memory = self._store.memory
         if len(self._experts) > 1 and not self._strategy.by_match:
             self._compare_sizes()
@@ -162,10 +190,12 @@ class Sampler(Learner):
             if self._is_given[s] and self._given[s].size:
                 given, times = np.unique(self._given[s], return_counts=True)
                 return Population(tuples, given, times / times.sum(), none)
-            if not self._follows_values:
+            if self.evidence.is_decided and not self._follows_values:
                 curve = self._outlooks[s].curve
                 return Population(tuples, alone * curve.total, alone, curve.cumulative())
-        if self._likeliness is None or not self._follows_values:
+        elif not self._follows_values:
+            return Population(tuples, alone, alone, none)
+        if self._likeliness is None:
             return Population(tuples, alone, alone, none)
         values = self._likeliness.values(s, _VALUES)
         if values is None:
@@ -196,7 +226,7 @@ class Sampler(Learner):
         came, weights = [], []
         for s in range(self._turned.size):
             rows = self._rows(s)
-            ages = (float(self._now or 0) - memory.rows["time"][rows]) / float(self._span(s))
+            ages = (float(self._now or 0) - memory.rows["time"][rows]) / (self._lives()[s] or 1.0)
             rows, ages = rows[ages > 0], np.minimum(ages[ages > 0], 1.0)
             if not rows.size:
                 continue
@@ -238,10 +268,10 @@ class Sampler(Learner):
     def save(self) -> dict[str, np.ndarray]:
         """Give what was learnt, for `restore`."""
         given = {f"given.{s}": given for s, given in enumerate(self._given)}
-        return super().save() | given | {"solved": np.array([self._solved])}
+        return super().save() | given | {"settled": np.array([self._is_settled])}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on where the saved one stopped."""
         super().restore(saved)
         self._given = [saved[f"given.{s}"].copy() for s in range(self._turned.size)]
-        self._solved = int(saved["solved"][0])
+        self._is_settled = bool(saved["settled"][0])

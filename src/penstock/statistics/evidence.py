@@ -36,6 +36,13 @@ class Evidence:
         Of the models; the first one is followed until there is something to go by. The last one
         includes the others.
 
+    Attributes
+    ----------
+    followed
+        The model that is followed.
+    is_decided
+        Whether it was chosen for something that came.
+
     Examples
     --------
     >>> evidence = Evidence(["age", "prob"])
@@ -52,7 +59,7 @@ class Evidence:
         self.followed = 0
         self._scores = np.zeros(len(names))
         self._seen = 0.0  # matches on which all of this rests
-        self._decided = False
+        self.is_decided = False
 
     def add(self, predicted: Sequence[Floats], came: Floats, weights: Floats, fade: float) -> bool:
         """Compare predictions with what came; say whether another model is followed from now on.
@@ -74,14 +81,14 @@ class Evidence:
         rates = np.maximum(np.stack(predicted), floor)
         self._scores += np.sum(weights * (came * np.log(rates) - rates), axis=1)
         ahead = float(self._scores.max() - self._scores[self.followed])
-        if self._seen < _ENOUGH and ahead < _BEYOND_DOUBT and not self._decided:
+        if self._seen < _ENOUGH and ahead < _BEYOND_DOUBT and not self.is_decided:
             return False
         # The last one follows from the others where they are right: at first it has the benefit
         # of the doubt.
         favour = np.zeros(self._scores.size)
-        if not self._decided:
+        if not self.is_decided:
             favour[[name == self.names[-1] for name in self.names]] = 2 * _MARGIN
-        self._decided = True
+        self.is_decided = True
         leads = self._scores + favour - self._scores[self.followed]
         best = int(np.argmax(leads))
         if leads[best] <= _MARGIN:
@@ -116,11 +123,11 @@ class Evidence:
         """Give the state, for `restore`."""
         return {
             "evidence": np.append(self._scores, self._seen),
-            "followed": np.array([self.followed, int(self._decided)]),
+            "followed": np.array([self.followed, int(self.is_decided)]),
         }
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Go on where the saved one stopped."""
         *scores, self._seen = saved["evidence"].tolist()
         self._scores = np.array(scores)
-        self.followed, self._decided = int(saved["followed"][0]), bool(saved["followed"][1])
+        self.followed, self.is_decided = int(saved["followed"][0]), bool(saved["followed"][1])

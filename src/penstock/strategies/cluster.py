@@ -36,7 +36,7 @@ class Cluster(SamplingStrategy):
     name: ClassVar[str] = "cluster"
     serves: ClassVar[tuple[type[Goal], ...]] = (Sample,)
     needs_frequencies: ClassVar[bool] = True
-    parts: int = 1
+    parts: int = 8  # how often in a window the fraction is solved
 
     @property
     def experts(self) -> tuple[EqCluster, PpsCluster]:

@@ -43,7 +43,7 @@ class EqCluster(SamplingStrategy):
 
     name: ClassVar[str] = "eq-cluster"
     serves: ClassVar[tuple[type[Goal], ...]] = (Sample,)
-    parts: int = 1
+    parts: int = 8  # how often in a window the fraction is solved
 
     @property
     def experts(self) -> tuple[EqCluster, ...]:

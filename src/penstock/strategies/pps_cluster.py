@@ -47,7 +47,7 @@ class PpsCluster(SamplingStrategy):
     serves: ClassVar[tuple[type[Goal], ...]] = (Sample,)
     needs_frequencies: ClassVar[bool] = True
     by_size: ClassVar[bool] = True
-    parts: int = 1
+    parts: int = 8  # how often in a window the fraction is solved
 
     @property
     def experts(self) -> tuple[PpsCluster, ...]:
