@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # No size is below this: chances, and weights, stay within bounds whatever values come.
 _LEAST_SIZE = 0.02
 # Values from which the fraction is solved, and tuples whose matches were given.
-_VALUES = 4096
+_VALUES = 1024
 _GIVEN = 1024
 # Memory is to be full with this chance at a time.
 _CHANCE_OF_MORE = 0.05
@@ -195,17 +195,20 @@ class Sampler(Learner):
                 return Population(tuples, alone * curve.total, alone, curve.cumulative())
         elif not self._follows_values:
             return Population(tuples, alone, alone, none)
-        if self._likeliness is None:
-            return Population(tuples, alone, alone, none)
-        values = self._likeliness.values(s, _VALUES)
-        if values is None:
+        return self._population_of_values(s, tuples)
+
+    def _population_of_values(self, s: int, tuples: float) -> Population:
+        """Give it from the counts of values; from the rows in memory where there are none."""
+        values = None if self._likeliness is None else self._likeliness.values(s, _VALUES)
+        if values is None or self._likeliness is None:
             return self._population_of_rows(s, tuples)
         keys, counts = values
         shares = counts / counts.sum()
         if self._strategy.by_match:
-            return Population(tuples, self._matches(s, keys, keys), shares, none)
-        likely = self._likeliness.of(s, keys, keys)
-        return Population(tuples, self._sizes(s, likely), shares, none)
+            sizes = self._matches(s, keys, keys)
+        else:
+            sizes = self._sizes(s, self._likeliness.of(s, keys, keys))
+        return Population(tuples, sizes, shares, np.zeros(0))
 
     def _population_of_rows(self, s: int, tuples: float) -> Population:
         """Give it from the rows in memory, each for as many as it stands for."""
