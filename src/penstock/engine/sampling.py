@@ -32,6 +32,9 @@ _LEAST_SIZE = 0.02
 # Values from which the fraction is solved, and tuples whose matches were given.
 _VALUES = 1024
 _GIVEN = 1024
+# Matches that are taken to come while nothing is known. Without bound nobody would leave, and the
+# fraction would fall to nothing once memory is full.
+_UNKNOWN = 8.0
 # Memory is to be full with this chance at a time.
 _CHANCE_OF_MORE = 0.05
 # The fraction is raised only by this factor or more.
@@ -97,11 +100,11 @@ class Sampler(Learner):
         return np.maximum(likely * scale, _LEAST_SIZE)
 
     def _matches(self, s: int, values: Array, words: Integers) -> Floats:
-        """Give how many matches tuples can expect; without bound while nothing is known.
+        """Give how many matches tuples can expect.
 
         Until it is clear which model is right, the more of both: too few would lose results.
         """
-        by_age = self._outlooks[s].curve.total if self._store.memory.exposed[s].any() else np.nan
+        by_age = self._outlooks[s].curve.total or np.nan
         by_value = np.full(values.size, np.nan)
         if self._rates.elapsed and self._likeliness is not None:
             rates = [self._rates.of(o) for o in range(self._turned.size)]
@@ -111,22 +114,18 @@ class Sampler(Learner):
             matches = by_value if self._follows_values else np.full(values.size, by_age)
         else:
             matches = np.fmax(by_value, by_age)
-        return np.nan_to_num(matches, nan=np.inf)
+        return np.nan_to_num(matches, nan=_UNKNOWN)
 
     def _set_unknown_limits(self, s: int) -> None:
-        """Say what is expected of rows that came when nothing was known.
-
-        Else they would never leave, and the fraction would fall to nothing once memory is full.
-        """
+        """Say what is expected of rows that came when nothing was known: of all that there are."""
         memory = self._store.memory
         rows = self._rows(s)
-        rows = rows[memory.odds["limit"][rows] == layout.NO_MATCH - 1]
         if not rows.size or self._is_given[s]:
             return
         words = memory.slots[memory.rows["slot"][rows], layout.WORD]
         matches = self._matches(s, memory.rows["value"][rows], words)
         limits = self._limits(matches, np.full(rows.size, 0.5))
-        memory.odds["limit"][rows] = np.minimum(limits, layout.NO_MATCH - 2)
+        memory.odds["limit"][rows] = np.minimum(limits, layout.NO_MATCH - 1)
 
     def _limits(self, matches: Floats, draws: Floats) -> Floats:
         limits: Floats = self._strategy.limits(matches, draws)  # type: ignore[attr-defined]
@@ -159,7 +158,7 @@ class Sampler(Learner):
     def _review(self) -> None:
         """Take in what has become known of the tuples that came first."""
         self._given = [given[-_GIVEN:] for given in self._given]
-        if self._strategy.by_match and not self._is_settled:
+        if self._strategy.by_match and not self._is_settled and self._rates.elapsed:
             for s in range(self._turned.size):
                 self._set_unknown_limits(s)
             self._is_settled = True
