@@ -80,12 +80,16 @@ class Panel:
         A place on the x-axis to point out, and what to write there.
     mark_height
         How high to write it: 0 is at the bottom of the panel, 1 at its top.
+    y_top, y_title
+        If its row has others than the picture; the panels of a row must have the same.
     """
 
     title: str
     lines: Sequence[Line]
     mark: tuple[float, str] | None = None
     mark_height: float = 0.965
+    y_top: float | None = None
+    y_title: str | None = None
 
 
 def save_panels_plot(
@@ -148,8 +152,9 @@ def save_panels_plot(
             _draw(axes, line)
         _frame(axes, x_percent=x_percent, x_marks=10 // columns)
         if y_percent:
-            marks = np.arange(0.0, y_top + 1e-9, 0.1 if y_top < 0.8 else 0.2)
-            axes.set_ylim(0, 1.02 * y_top)
+            top = y_top if panel.y_top is None else panel.y_top
+            marks = np.arange(0.0, top + 1e-9, 0.1 if top < 0.8 else 0.2)
+            axes.set_ylim(0, 1.02 * top)
             axes.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
         else:
             axes.set_ylim(bottom=0)
@@ -159,7 +164,7 @@ def save_panels_plot(
         if column:
             axes.tick_params(labelleft=False)
         else:
-            axes.set_ylabel(y_title, fontsize=12, color=_INK, labelpad=8)
+            axes.set_ylabel(panel.y_title or y_title, fontsize=12, color=_INK, labelpad=8)
         if number + columns >= len(panels):
             axes.set_xlabel(x_title, fontsize=12, color=_INK, labelpad=6)
         if panel.mark is not None:

@@ -9,7 +9,16 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SpecificationError, must
-from penstock.studies import drift, srivastava04_fig5, srivastava04_fig6, srivastava04_fig7
+from penstock.studies import (
+    coverage,
+    drift,
+    srivastava04_fig5,
+    srivastava04_fig6,
+    srivastava04_fig7,
+    srivastava04_fig8,
+    srivastava04_fig9,
+    srivastava04_s2,
+)
 from penstock.studies.study import Study, Table
 
 if TYPE_CHECKING:
@@ -21,6 +30,10 @@ STUDIES: Mapping[str, Study[Any, Any]] = {
     "srivastava04-fig5": srivastava04_fig5.STUDY,  # the age curve of a trace of two sites
     "srivastava04-fig6": srivastava04_fig6.STUDY,  # recall against memory on it
     "srivastava04-fig7": srivastava04_fig7.STUDY,  # recall against memory for three age curves
+    "srivastava04-fig8": srivastava04_fig8.STUDY,  # error of a sample's average against memory
+    "srivastava04-s2": srivastava04_s2.STUDY,  # the same for an attribute of the other stream
+    "srivastava04-fig9": srivastava04_fig9.STUDY,  # and against how much the attribute varies
+    "coverage": coverage.STUDY,  # how far intervals of a sample can be trusted
     "drift": drift.STUDY,  # recall over time when the streams change
 }
 

@@ -1,0 +1,251 @@
+"""Errors of averages over a sampled join: points, rows, tables and lines of the studies of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.report.panels_plot import Line
+from penstock.studies.frequency_scenario import streams_of
+from penstock.studies.sampled_results import SampledResults
+from penstock.studies.samplers import OURS, PRINTED, SAMPLERS, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from penstock.studies.frequency_scenario import FrequencyScenario
+
+__all__ = [
+    "ErrorPoint",
+    "ErrorRow",
+    "Errors",
+    "errors_of",
+    "grid",
+    "headings_of",
+    "lines",
+    "run",
+    "seeds_note",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# W_aggr, and how far apart the windows are that are looked at: the paper's "each time step".
+_LENGTH = 500.0
+_STEP = 1.0
+
+
+@dataclass(frozen=True)
+class ErrorPoint:
+    """One way to sample, on one pair of streams.
+
+    Attributes
+    ----------
+    scenario
+        What is joined.
+    contender
+        Who samples it: a name of `SAMPLERS`.
+    of
+        The stream whose attribute is averaged.
+    memories
+        Rows allowed, as shares of a full window's: one sample for each.
+    variations
+        Coefficients of variation of the attribute, its deviation over its mean. A sample does
+        not depend on them, so that one serves all.
+    """
+
+    scenario: FrequencyScenario
+    contender: str
+    of: str
+    memories: tuple[float, ...]
+    variations: tuple[float, ...] = (1.0,)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorRow:
+    """What was found at a point.
+
+    Attributes
+    ----------
+    contender, of, seed, memories, variations
+        The point.
+    absolute, truth, relative
+        Of all windows: the mean of |estimate - truth|, of |truth|, and of the ratio of the two;
+        by memory and variation. The attribute's mean is 1. Where nothing was sampled the estimate
+        is 0, so that the error counts as 100 %.
+    empty
+        Share of the windows where that is so, by memory.
+    counted
+        Estimated number of results, by memory.
+    count
+        The true one.
+    held
+        Rows held on average, as a share of those allowed, by memory; NaN where not measured.
+    """
+
+    contender: str
+    of: str
+    seed: int
+    memories: tuple[float, ...]
+    variations: tuple[float, ...]
+    absolute: Floats
+    truth: Floats
+    relative: Floats
+    empty: Floats
+    counted: Floats
+    count: float
+    held: Floats
+
+
+def run(point: ErrorPoint) -> ErrorRow:
+    """Measure the errors at a point."""
+    scenario = point.scenario
+    streams = streams_of(scenario)
+    since = scenario.measured_from
+    ends = np.arange(since + _LENGTH, scenario.duration + _STEP / 2, _STEP)
+    exact = SampledResults.exact(streams)
+    true_score = exact.averages(point.of, ends, _LENGTH)
+    # Windows without any result have no average to be wrong about.
+    ends, true_score = ends[~np.isnan(true_score)], true_score[~np.isnan(true_score)]
+    variations = np.array(point.variations)
+    truth = np.abs(1 + np.outer(variations, true_score))
+    shape = (len(point.memories), len(variations))
+    absolute, relative = np.zeros(shape), np.zeros(shape)
+    empty, counted, held = (np.zeros(len(point.memories)) for _ in range(3))
+    for at, memory in enumerate(point.memories):
+        sampled = sample(point.contender, streams, memory, scenario.seed)
+        score = sampled.averages(point.of, ends, _LENGTH)
+        nothing = np.isnan(score)
+        errors = np.where(nothing, truth, np.abs(np.outer(variations, score - true_score)))
+        absolute[at] = errors.mean(axis=1)
+        relative[at] = (errors / truth).mean(axis=1)
+        empty[at] = nothing.mean()
+        counted[at] = sampled.count(since)
+        allowed = SAMPLERS[point.contender].rows(memory, scenario.full_rows)
+        held[at] = sampled.held / allowed
+    return ErrorRow(
+        point.contender,
+        point.of,
+        scenario.seed,
+        point.memories,
+        point.variations,
+        absolute,
+        np.broadcast_to(truth.mean(axis=1), shape).copy(),
+        relative,
+        empty,
+        counted,
+        exact.count(since),
+        held,
+    )
+
+
+def grid(
+    scenarios: Sequence[FrequencyScenario],
+    fewer: int,
+    of: str,
+    memories: Sequence[float],
+    variations: Sequence[float] = (1.0,),
+) -> tuple[ErrorPoint, ...]:
+    """Give a point for each scenario and who samples it; Penstock's for the first `fewer` only.
+
+    The paper's as printed take milliseconds, a join that is run takes a second.
+    """
+    return tuple(
+        ErrorPoint(scenario, name, of, tuple(memories), tuple(variations))
+        for who, share in ((OURS, scenarios[:fewer]), (PRINTED, scenarios))
+        for scenario in share
+        for name in who
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """What was found of one way to sample, over all seeds; arrays by memory and variation.
+
+    Attributes
+    ----------
+    ratio, deviation
+        The sum of the errors over the sum of the truths, and the standard error of that.
+    relative
+        The mean of the relative errors, as the paper has it.
+    empty, count, held
+        By memory: windows without a sample, the estimated number of results over the true one,
+        and rows held over those allowed.
+    seeds
+        How many there were.
+    """
+
+    ratio: Floats
+    deviation: Floats
+    relative: Floats
+    empty: Floats
+    count: Floats
+    held: Floats
+    seeds: int
+
+
+def errors_of(rows: Iterable[ErrorRow]) -> dict[str, Errors]:
+    """Put the seeds together, for each way to sample, in the order of `SAMPLERS`."""
+    found: dict[str, list[ErrorRow]] = {}
+    for row in rows:
+        found.setdefault(row.contender, []).append(row)
+    return {name: _together(found[name]) for name in SAMPLERS if name in found}
+
+
+def _together(rows: Sequence[ErrorRow]) -> Errors:
+    absolute, truth, relative, empty, counted, held = (
+        np.array([getattr(row, name) for row in rows])
+        for name in ("absolute", "truth", "relative", "empty", "counted", "held")
+    )
+    ratio = absolute.sum(axis=0) / truth.sum(axis=0)
+    # Of a ratio of sums over independent seeds, linearised.
+    apart = (absolute - ratio * truth) / truth.mean(axis=0)
+    seeds = len(rows)
+    deviation = np.sqrt((apart**2).sum(axis=0) / max(seeds - 1, 1) / seeds)
+    count = counted.sum(axis=0) / sum(row.count for row in rows)
+    return Errors(
+        ratio,
+        deviation,
+        relative.mean(axis=0),
+        empty.mean(axis=0),
+        count,
+        held.mean(axis=0),
+        seeds,
+    )
+
+
+def headings_of(names: Iterable[str]) -> list[str]:
+    """Give the headings of tables: who is the paper's, and who is ours."""
+    return [
+        f"{'printed' if name in PRINTED else 'Penstock'}\n{SAMPLERS[name].heading}"
+        for name in names
+    ]
+
+
+def seeds_note(errors: dict[str, Errors], variation: int = 0) -> str:
+    """Say how many pairs of streams there were, and how far chance may reach at a variation."""
+    said = []
+    for kind, who in (("Printed", PRINTED), ("Penstock", OURS)):
+        own = [each for name, each in errors.items() if name in who]
+        worst = max(float(each.deviation[:, variation].max()) for each in own)
+        said.append(
+            f"{kind}: over {own[0].seeds} pairs of streams, standard errors of up to "
+            f"{100 * worst:.1f} points."
+        )
+    return " ".join(said)
+
+
+def lines(
+    errors: dict[str, Errors],
+    names: Iterable[str],
+    x: Sequence[float],
+    y: Callable[[Errors], Floats],
+) -> list[Line]:
+    """Draw a line for each of those who sample that there is."""
+    return [
+        Line(SAMPLERS[name].pen, np.array(x, np.float64), np.asarray(y(errors[name]), np.float64))
+        for name in names
+        if name in errors
+    ]
