@@ -98,10 +98,10 @@ def test_titles_are_lines_for_a_list(name: str) -> None:
 
 def test_an_unknown_study_names_the_nearest() -> None:
     with pytest.raises(SpecificationError) as caught:
-        study_of("srivastava04-fig8")
+        study_of("srivastava04-fig4")
     words = str(caught.value)
     assert words.startswith('study must be one of "srivastava04-fig5", ')
-    assert "got 'srivastava04-fig8'; did you mean \"srivastava04-fig" in words
+    assert "got 'srivastava04-fig4'; did you mean \"srivastava04-fig" in words
 
 
 def test_a_study_that_is_near_none_points_to_the_list() -> None:
