@@ -246,8 +246,9 @@ def test_different_specifications_differ() -> None:
     assert said != Specification(streams=backwards, on=KEY), "columns come in another order"
     assert said != Join(streams=TWO, on=KEY)
     assert said != replace(said, seed=1)
-    assert said != replace(said, goal=Sample())
-    assert said != replace(said, budget=Budget(rows=2))
+    limited = replace(said, budget=Budget(rows=2))
+    assert said != limited
+    assert limited != replace(limited, goal=Sample())
 
 
 def test_repr_bears_the_name_of_the_class() -> None:
@@ -438,16 +439,20 @@ def specifications(draw: st.DrawFn) -> Specification:
         st.builds(Budget, rows=st.integers(len(streams), 2**63 - 1)),
         st.builds(Budget, memory=st.integers(1, 2**40) | st.just("1.5GiB")),
     )
+    budget = draw(budgets)
     goals: list[Goal] = [
         MaxSubset(strategy=strategy),
         MaxImportance(of=draw(st.text()), strategy=strategy),
-        Sample(strategy=strategy),
     ]
+    if len(streams) == 2 and budget is not None:
+        of, column = draw(st.sampled_from(list(streams))), draw(st.text(min_size=1))
+        rounding = draw(st.sampled_from(["bound", "up", "down", "random"]))
+        goals.append(Sample(strategy=strategy, of=of, matches={of: column}, rounding=rounding))
     return draw(st.sampled_from([Specification, Join]))(
         streams=streams,
         on=draw(st.sampled_from(predicates)),
         goal=draw(st.sampled_from(goals)),
-        budget=draw(budgets),
+        budget=budget,
         seed=draw(st.integers(0, 2**63 - 1)),
     )
 

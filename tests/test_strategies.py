@@ -11,6 +11,7 @@ import pytest
 import penstock as ps
 from penstock.strategies import STRATEGIES, Arriving, Evict, Settings, Strategy, strategy_for
 from penstock.testing import canonical_rows
+from tests.conformance.checks import goal_of, is_sample
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from penstock.goals import Goal
 
 EACH = ps.Stream(time="t", window=1000)
+# Samples have one fraction for all streams, and no shares.
+WITH_SHARES = [name for name in STRATEGIES if not is_sample(name)]
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -54,33 +57,61 @@ def test_priorities_are_given_where_they_are_asked_for(name: str) -> None:
         assert priorities.shape == (2,)
 
 
-def test_a_goal_without_a_strategy_has_one_chosen() -> None:
-    assert strategy_for(ps.MaxSubset()).name in STRATEGIES
+@pytest.mark.parametrize("goal", [ps.MaxSubset(), ps.Sample()], ids=repr)
+def test_a_goal_without_a_strategy_has_one_chosen(goal: Goal) -> None:
+    assert isinstance(goal, strategy_for(goal).serves)
+
+
+def test_a_sample_is_uniform_where_numbers_of_matches_are_known_of_the_stream_that_matters() -> (
+    None
+):
+    known = {"orders": "items"}
+    assert strategy_for(ps.Sample(of="orders", matches=known)).name == "uniform"
+    assert strategy_for(ps.Sample(of="items")).name == "cluster"
+    assert strategy_for(ps.Sample()).name == "cluster"
 
 
 def test_a_named_strategy_is_the_one_that_is_used() -> None:
     for name, kind in STRATEGIES.items():
-        assert type(strategy_for(ps.MaxSubset(strategy=name))) is kind
+        assert type(strategy_for(goal_of(name))) is kind
 
 
 def refusal(goal: Goal) -> str:
     with pytest.raises(ps.SpecificationError) as caught:
-        ps.Join(streams={"a": EACH, "b": EACH}, on=ps.Equal("id"), goal=goal)
+        ps.Join(
+            streams={"a": EACH, "b": EACH},
+            on=ps.Equal("id"),
+            goal=goal,
+            budget=ps.Budget(rows=2),
+        )
     return str(caught.value)
 
 
-@pytest.mark.parametrize("goal", [ps.Sample(), ps.MaxImportance(of="price")], ids=repr)
-def test_a_goal_that_no_strategy_serves_is_refused_by_name(goal: Goal) -> None:
+def test_a_goal_that_no_strategy_serves_is_refused_by_name() -> None:
+    goal = ps.MaxImportance(of="price")
     words = refusal(goal)
     assert f"goal must be one that a strategy serves; got {goal!r}" in words
-    assert "served so far: MaxSubset()" in words
+    assert "served so far: MaxSubset(), Sample()" in words
 
 
-def test_an_unknown_strategy_is_refused_and_recognised() -> None:
-    known = ", ".join(f'"{name}"' for name in STRATEGIES)
-    words = refusal(ps.MaxSubset(strategy="randon"))
-    assert f"strategy of MaxSubset must be one of {known}" in words
-    assert 'did you mean "random"?' in words
+@pytest.mark.parametrize(
+    ("goal", "close"),
+    [(ps.MaxSubset(strategy="randon"), "random"), (ps.Sample(strategy="clusters"), "cluster")],
+    ids=repr,
+)
+def test_an_unknown_strategy_is_refused_and_recognised(goal: Goal, close: str) -> None:
+    kind = type(goal)
+    known = ", ".join(f'"{name}"' for name, each in STRATEGIES.items() if kind in each.serves)
+    words = refusal(goal)
+    assert f"strategy of {kind.__name__} must be one of {known}; got {goal.strategy!r}" in words
+    assert f'did you mean "{close}"?' in words
+
+
+@pytest.mark.parametrize(
+    "goal", [ps.MaxSubset(strategy="uniform"), ps.Sample(strategy="fifo")], ids=repr
+)
+def test_a_strategy_of_another_goal_is_refused(goal: Goal) -> None:
+    assert f"strategy of {type(goal).__name__} must be one of" in refusal(goal)
 
 
 def test_a_strategy_of_ones_own_needs_only_to_decide() -> None:
@@ -103,7 +134,7 @@ def kept(strategy: str, batches: list[list[int]], *, rows: int, seed: int = 0) -
     join = ps.Join(
         streams={"left": EACH, "right": EACH},
         on=ps.Equal("id"),
-        goal=ps.MaxSubset(strategy=strategy),
+        goal=goal_of(strategy),
         budget=ps.Budget(rows=rows),
         seed=seed,
     )
@@ -149,12 +180,13 @@ def test_random_draws_for_each_of_equal_rows() -> None:
     assert 0 < times.count(1) < 10
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+# `uniform` does not give all matches of the tuples that it keeps.
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "uniform"])
 def test_what_one_stream_leaves_unused_the_other_may_use(name: str) -> None:
     assert len(kept(name, [list(range(10))], rows=8)) == 8
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", WITH_SHARES)
 def test_a_stream_is_brought_back_to_its_share_when_the_other_needs_room(name: str) -> None:
     join = ps.Join(
         streams={"left": EACH, "right": EACH},
@@ -182,7 +214,7 @@ def test_more_room_is_never_less_of_the_answer(name: str) -> None:
         join = ps.Join(
             streams=dict.fromkeys(tables, each),
             on=ps.Equal("id"),
-            goal=ps.MaxSubset(strategy=name),
+            goal=goal_of(name),
             budget=ps.Budget(rows=rows),
         )
         emitted.append(join.replay(tables).metrics.emitted)

@@ -16,7 +16,7 @@ from penstock.engine.plan import bind
 from penstock.engine.sharding import route
 from penstock.engine.state import restore, save
 from penstock.metrics import Metrics, total
-from penstock.strategies import STRATEGIES, Arriving
+from penstock.strategies import STRATEGIES, Arriving, SamplingStrategy
 from penstock.testing import canonical_rows, cut, cut_rows
 
 if TYPE_CHECKING:
@@ -52,13 +52,26 @@ class Case:
         return self.workload.join(goal_of(self.strategy), budget or self.budget, seed)
 
 
-def goal_of(strategy: str | None) -> Goal:
+def goal_of(strategy: str | None, half_life: float = 2.0) -> Goal:
     """Give a goal that the strategy serves."""
-    return ps.MaxSubset() if strategy is None else STRATEGIES[strategy].serves[0](strategy=strategy)
+    kind = ps.Sample if is_sample(strategy) else ps.MaxSubset
+    return kind(strategy=strategy, half_life=half_life)
+
+
+def serves(strategy: str, streams: int) -> bool:
+    """Say whether a strategy serves joins of so many streams: samples are of joins of two."""
+    return streams == 2 or not is_sample(strategy)
+
+
+def is_sample(strategy: str | None) -> bool:
+    """Say whether a strategy draws a sample."""
+    return strategy is not None and issubclass(STRATEGIES[strategy], SamplingStrategy)
 
 
 def draws(strategy: str) -> bool:
-    """Say whether a strategy asks for random numbers."""
+    """Say whether a strategy asks for random numbers, or has the engine draw."""
+    if is_sample(strategy):
+        return True
     asked = []
 
     def lots() -> npt.NDArray[np.float64]:
@@ -126,6 +139,15 @@ def counted(metrics: Metrics) -> Metrics:
     """Leave out what is measured, as Arrow's buffers are shared in other ways in other batches."""
     streams = {name: replace(each, row_bytes=0.0) for name, each in metrics.streams.items()}
     return replace(metrics, streams=streams, bytes_most=0)
+
+
+def unweighted(result: pa.Table) -> Rows:
+    """Give results as the exact join gives them: of a sample, without weights and clusters."""
+    if "cluster" in result.column_names:
+        ones = pa.array(np.ones(result.num_rows))
+        weight = result.column_names.index("weight")
+        result = result.set_column(weight, "weight", ones).drop_columns(["cluster"])
+    return canonical_rows(result)
 
 
 def is_part_of(rows: Rows, whole: Rows) -> bool:
@@ -213,7 +235,7 @@ def the_output_is_part_of_the_exact_join(case: Case) -> None:
     for shards in (1, 2, 3):
         for batches in (in_step(case), out_of_step(case)):
             replay = case.join().replay(as_lists(batches), shards=shards)
-            assert is_part_of(canonical_rows(replay.result), case.workload.exact)
+            assert is_part_of(unweighted(replay.result), case.workload.exact)
             assert replay.metrics.emitted == replay.result.num_rows
 
 
@@ -227,7 +249,8 @@ def enough_budget_gives_the_exact_join(case: Case) -> None:
         "memory": ps.Budget(memory=10 * exact.bytes_most),
     }[case.kind]
     replay = case.join(budget=enough).replay(case.workload.tables)
-    assert canonical_rows(replay.result) == case.workload.exact
+    assert unweighted(replay.result) == case.workload.exact
+    assert set(replay.result["weight"].to_pylist()) == {1.0}
     assert shed(replay.metrics) == 0
 
 
@@ -284,6 +307,49 @@ def accounted(stream: ps.StreamMetrics) -> int:
     return stream.late + stream.invalid + left + stream.held
 
 
+# --- Checks of samples
+
+
+def a_result_stands_for_one_or_more(case: Case) -> None:
+    """Weights are one over a chance."""
+    for shards in (1, 2, 3):
+        for batches in (in_step(case), out_of_step(case)):
+            result = case.join().replay(as_lists(batches), shards=shards).result
+            weights = result["weight"].to_numpy()
+            assert np.all(np.isfinite(weights))
+            assert weights.min(initial=1.0) == 1.0
+
+
+def a_cluster_is_one_tuple_with_its_matches(case: Case) -> None:
+    """All its results have the same waiting tuple, and their chances only fall.
+
+    Where results are drawn one by one each is a cluster of its own.
+    """
+    for shards in (1, 2, 3):
+        for batches in (in_step(case), out_of_step(case)):
+            result = case.join().replay(as_lists(batches), shards=shards).result
+            clusters = _clusters(result, case.workload.streams)
+            sizes = Counter(map(len, clusters.values()))
+            assert sum(size * number for size, number in sizes.items()) == result.num_rows
+            if case.strategy == "uniform":
+                assert set(sizes) <= {1}
+            for members in clusters.values():
+                one, other, weights = zip(*members, strict=True)
+                assert len(set(one)) == 1 or len(set(other)) == 1
+                assert list(weights) == sorted(weights)
+
+
+def _clusters(result: pa.Table, names: Iterable[str]) -> dict[int, list[tuple[str, str, float]]]:
+    """Give the members and the weight of each result, in the order in which they came."""
+    columns = [map(repr, result[name].to_pylist()) for name in names]
+    clusters: dict[int, list[tuple[str, str, float]]] = {}
+    for cluster, weight, one, other in zip(
+        result["cluster"].to_pylist(), result["weight"].to_pylist(), *columns, strict=True
+    ):
+        clusters.setdefault(cluster, []).append((one, other, weight))
+    return clusters
+
+
 CHECKS: Mapping[str, Callable[[Case], None]] = {
     check.__name__: check
     for check in (
@@ -299,4 +365,10 @@ CHECKS: Mapping[str, Callable[[Case], None]] = {
         the_order_of_delivery_does_not_matter,
         every_row_is_accounted_for,
     )
+}
+
+# And those that only samples go through.
+CHECKS_OF_SAMPLES: Mapping[str, Callable[[Case], None]] = {
+    check.__name__: check
+    for check in (a_result_stands_for_one_or_more, a_cluster_is_one_tuple_with_its_matches)
 }

@@ -1,4 +1,4 @@
-"""Every strategy in the table goes through every check."""
+"""Every strategy in the table goes through every check that is for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.strategies import STRATEGIES
-from tests.conformance.checks import CHECKS, Case
+from tests.conformance.checks import CHECKS, CHECKS_OF_SAMPLES, Case, is_sample, serves
 from tests.conformance.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ SHEDDING = [
     Case(workload, strategy, kind)
     for strategy in STRATEGIES
     for workload in WORKLOADS
+    if serves(strategy, len(workload.streams))
     for kind in workload.budgets
 ]
 # Budgets in bytes only change the limit: those of each way to evict go through in every run.
-_IN_EVERY_RUN = {None, "fifo", "random", "best"}
+_IN_EVERY_RUN = {None, "fifo", "random", "best", "cluster"}
 
 
 def _marked(case: Case) -> ParameterSet:
@@ -33,3 +34,9 @@ def _marked(case: Case) -> ParameterSet:
 @pytest.mark.parametrize("case", [_marked(case) for case in (*EXACT, *SHEDDING)])
 def test_conforms(check: str, case: Case) -> None:
     CHECKS[check](case)
+
+
+@pytest.mark.parametrize("check", CHECKS_OF_SAMPLES)
+@pytest.mark.parametrize("case", [_marked(case) for case in SHEDDING if is_sample(case.strategy)])
+def test_conforms_as_a_sample(check: str, case: Case) -> None:
+    CHECKS_OF_SAMPLES[check](case)

@@ -86,7 +86,7 @@ def _equal_of_two() -> Workload:
         },
         on=ps.Equal("item"),
         tables={"orders": table(120), "payments": table(100)},
-        budgets={"rows": ps.Budget(rows=9), "memory": ps.Budget(memory=1800)},
+        budgets={"rows": ps.Budget(rows=9), "memory": ps.Budget(memory=2200)},
         cuts=(3, 4, 20, 21, 50, 75, 76, 98),
     )
 

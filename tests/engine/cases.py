@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import penstock as ps
+from tests.conformance.checks import goal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +128,7 @@ def make_case(
             for name in names
         },
         on=kind.on(names),
-        goal=ps.MaxSubset(strategy=strategy),
+        goal=goal_of(strategy),
         budget=budget,
         seed=pick(0, 3),
     )

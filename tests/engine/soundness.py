@@ -10,6 +10,7 @@ from penstock.engine.kernels.layout import (
     CELL,
     COUNT,
     EARLIER,
+    EVICT_BY_LOT,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     HEAD,
@@ -41,8 +42,10 @@ def assert_sound(operator: Operator) -> None:
     for s, rows in enumerate(queued):
         free_to_go = [row for row in rows if memory.rows[row]["heap"] > WATCHED]
         assert len(rows) - len(free_to_go) == memory.streams["watched"][s]
-        if memory.rule["evict"][0] == EVICT_LOWEST:
+        if memory.rule["evict"][0] in (EVICT_LOWEST, EVICT_BY_LOT):
             _check_heap(memory, s, free_to_go)
+        if memory.rule["evict"][0] == EVICT_BY_LOT:
+            _check_odds(memory, rows)
         if memory.rule["evict"][0] == EVICT_BY_SCORE:
             _check_cells(memory, s, free_to_go)
     for s, rows in enumerate(queued):
@@ -94,6 +97,18 @@ def _check_heap(memory: Memory, s: int, rows: list[int]) -> None:
     for at in range(1, len(heap)):
         assert order[(at - 1) // 2] < order[at]
         assert memory.rows[heap[at]]["heap"] == at
+
+
+def _check_odds(memory: Memory, rows: list[int]) -> None:
+    """Check that who is held has a match to wait for, or is in the sample with all of them."""
+    rule = memory.rule[0]
+    for row in rows:
+        odds = memory.odds[row]
+        assert odds["size"] > 0
+        if rule["by_match"]:
+            assert odds["seen"] < odds["next"]
+        else:
+            assert -memory.rows[row]["priority"] < min(odds["least"], rule["fraction"])
 
 
 def _check_watched(memory: Memory, rows: list[int]) -> None:

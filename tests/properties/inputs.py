@@ -109,7 +109,9 @@ def examples(
         With a goal there is a budget, too small or not; without one the join is exact.
     """
     kind = draw(st.sampled_from(predicates))
-    count = draw(st.sampled_from(streams))
+    goal = draw(st.sampled_from(goals)) if goals else ps.MaxSubset()
+    # Samples are of joins of two.
+    count = 2 if isinstance(goal, ps.Sample) else draw(st.sampled_from(streams))
     names = ("left", "right", "third")[:count]
     clock = draw(st.sampled_from(CLOCKS))
     family = draw(st.sampled_from(KEYS if kind == "Equal" else VALUES))
@@ -127,7 +129,7 @@ def examples(
     join = ps.Join(
         streams=specs,
         on=draw(_predicates(kind, names, family)),
-        goal=draw(st.sampled_from(goals)) if goals else ps.MaxSubset(),
+        goal=goal,
         budget=draw(_budgets(count * shards)) if goals else None,
     )
     # The brute-force join of three looks at all triples.
@@ -158,8 +160,9 @@ def _predicates(draw: DrawFn, kind: str, names: tuple[str, ...], family: Family)
 
 def _budgets(least: int) -> SearchStrategy[ps.Budget]:
     rows = st.integers(least, least + 6).map(lambda rows: ps.Budget(rows=rows))
-    # 224 bytes are what a row costs beside its payload; the least that is taken is one row each.
-    memory = st.integers(least * 224, least * 900).map(lambda size: ps.Budget(memory=size))
+    # 352 bytes are what a row of a sample costs beside its payload, and 224 one of another join; the
+    # least that is taken is one row each.
+    memory = st.integers(least * 352, least * 900).map(lambda size: ps.Budget(memory=size))
     return rows | memory
 
 
