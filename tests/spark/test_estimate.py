@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import TimestampType
 
 import penstock as ps
 from penstock.statistics.cluster_sample import SampleEstimate, average_of, total_of
@@ -231,17 +230,6 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
         for row, expected in zip(found, complete, strict=True):
             assert_same(row, expected)
     assert {row["note"] for row in complete} == {None, "too few clusters"}
-
-
-def test_a_join_on_spark_can_be_estimated_from(spark: SparkSession, tmp_path: Path) -> None:
-    schema = clocked(sampled(1, seed=1)).select(["time", "cluster"]).schema
-    stream = ps.Stream(time="time", window="5 seconds")
-    join = ps.Join(streams={"l": stream, "r": stream}, on=ps.Equal("cluster"))
-    frames = {name: Source(tmp_path / name, schema).read_stream(spark) for name in ("l", "r")}
-    joined = join.stream(frames).withColumn("cluster", F.col("l.cluster"))
-    found = ps.estimate(joined, by=["l.cluster"], every="1 minute")
-    assert found.isStreaming
-    assert found.schema["window"].dataType["start"].dataType == TimestampType()  # type: ignore[index]
 
 
 @pytest.fixture(scope="module")

@@ -175,8 +175,11 @@ class Sampler(Learner):
         if not any(each.tuples > 0 for each in populations):
             return
         rows = mean_for(self._limit - int(memory.rule["quota"][0]), _CHANCE_OF_MORE)
-        fraction = min(solver.fraction(rows, populations), self._most)
-        if fraction > _WORTHWHILE * float(memory.rule["fraction"][0]):
+        least = _WORTHWHILE * float(memory.rule["fraction"][0])
+        if least >= self._most:
+            return
+        fraction = min(solver.fraction(rows, populations, least), self._most)
+        if fraction > least:
             lots.note_fraction(memory)
             memory.rule["fraction"] = fraction
 

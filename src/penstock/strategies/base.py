@@ -232,5 +232,8 @@ class SamplingStrategy(Learning):
         return Settings(Evict.BY_LOT, equal_shares(streams))
 
     @abstractmethod
-    def fraction(self, rows: float, populations: Sequence[Population]) -> float:
-        """Give the fraction with which so many rows are held on average."""
+    def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
+        """Give the fraction with which so many rows are held on average.
+
+        Where it is below `least`, any number that is will do: only a greater one is of use.
+        """

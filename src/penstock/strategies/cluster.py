@@ -43,6 +43,7 @@ class Cluster(SamplingStrategy):
         """The first one is followed until there is something to go by."""
         return EqCluster(), PpsCluster()
 
-    def fraction(self, rows: float, populations: Sequence[Population]) -> float:
+    def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
         """Give what EQ-CLUSTER does."""
+        del least
         return EqCluster().fraction(rows, populations)

@@ -54,6 +54,7 @@ class EqCluster(SamplingStrategy):
         """Give the same for all."""
         return np.full(tuples.ages.size, outlook.pace)
 
-    def fraction(self, rows: float, populations: Sequence[Population]) -> float:
+    def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
         """Give p of r W p = M."""
+        del least
         return fraction_of_clusters(rows, sum(each.tuples for each in populations))

@@ -58,8 +58,9 @@ class PpsCluster(SamplingStrategy):
         """Give what the values' frequencies say."""
         return outlook.pace * tuples.likeliness
 
-    def fraction(self, rows: float, populations: Sequence[Population]) -> float:
+    def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
         """Give k for which the sum of min(1, k size) over all tuples is M."""
+        del least
         sizes = np.concatenate([each.sizes for each in populations])
         tuples = np.concatenate([each.tuples * each.shares for each in populations])
         return fraction_by_size(rows, sizes, tuples)

@@ -93,12 +93,14 @@ class Uniform(SamplingStrategy):
             return np.floor(matches + draws)
         return np.ceil(matches + _DEVIATIONS * np.sqrt(matches) + 1.0)
 
-    def fraction(self, rows: float, populations: Sequence[Population]) -> float:
+    def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
         """Give p by Theorem 4.2, or 4.3 where the age model is followed."""
 
         def held(fraction: float) -> float:
             return sum(self._held(fraction, each) for each in populations)
 
+        if least > 0 and held(min(least, 1.0)) > rows:
+            return 0.0
         return solve_fraction(rows, held)
 
     def _held(self, fraction: float, alive: Population) -> float:

@@ -1,0 +1,32 @@
+"""The examples that run on Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from examples.sellers import __main__ as market_sellers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_the_sellers_are_estimated_better_from_a_sample_than_from_a_maximum_subset(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sellers = market_sellers.sellers(spark, market_sellers.tables(6_000), share=0.2)
+    assert len(sellers) == market_sellers.SELLERS
+    assert sum(each.auctions for each in sellers) == 6_000
+    sampled = [abs(each.estimate / each.true - 1) for each in sellers]
+    scaled = [abs(each.scaled / each.true - 1) for each in sellers]
+    assert 1.5 * sum(sampled) < sum(scaled)
+    assert sellers[0].scaled > 1.3 * sellers[0].true  # hot auctions were kept
+    assert sellers[-1].scaled < 0.8 * sellers[-1].true
+    picture = tmp_path / "sellers.png"
+    market_sellers.save_sellers(picture, sellers)
+    assert picture.read_bytes().startswith(b"\x89PNG")
