@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.replay import Replay, replay
+from penstock.errors import SpecificationError, must
 from penstock.spec import Specification
-from penstock.strategies import strategy_for
+from penstock.strategies import SamplingStrategy, strategy_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +62,17 @@ class Join(Specification):
     def __post_init__(self) -> None:
         """Check what was said, also whether there is a strategy for it."""
         super().__post_init__()
-        strategy_for(self.goal)
+        strategy = strategy_for(self.goal)
+        of_clusters = isinstance(strategy, SamplingStrategy) and not strategy.by_match
+        if self.budget is not None and self.budget.monitor and of_clusters:
+            raise SpecificationError(
+                must(
+                    "monitor of the budget",
+                    f'left out with strategy "{strategy.name}"',
+                    self.budget.monitor,
+                    "a sample of clusters watches nobody: it is itself what totals are told from",
+                )
+            )
 
     def replay(
         self, tables: Mapping[str, pa.Table | Sequence[pa.Table]], shards: int = 1

@@ -160,8 +160,8 @@ def _predicates(draw: DrawFn, kind: str, names: tuple[str, ...], family: Family)
 
 def _budgets(least: int) -> SearchStrategy[ps.Budget]:
     rows = st.integers(least, least + 6).map(lambda rows: ps.Budget(rows=rows))
-    # 352 bytes are what a row of a sample costs beside its payload, and 224 one of another join; the
-    # least that is taken is one row each.
+    # A row of a sample costs 352 bytes beside its payload, other rows 224; the least that is taken
+    # is one row each.
     memory = st.integers(least * 352, least * 900).map(lambda size: ps.Budget(memory=size))
     return rows | memory
 
