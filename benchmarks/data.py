@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import penstock as ps
+from penstock.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -59,10 +60,11 @@ def equality(
 ) -> ps.Join:
     """Join the two streams on their keys."""
     stream = ps.Stream(time="time", window=window_rows - 1)
+    goal = ps.MaxSubset if strategy is None else STRATEGIES[strategy].serves[0]
     return ps.Join(
         streams={LEFT: stream, RIGHT: stream},
         on=ps.Equal("key"),
-        goal=ps.MaxSubset(strategy=strategy),
+        goal=goal(strategy=strategy),
         budget=None if budget_rows is None else ps.Budget(rows=budget_rows),
     )
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from penstock.engine.replay import Replay
 
 _MILLION = 1e6
-_STRATEGIES = ("fifo", "random", "until-expiry", "age", "prob", "expected", "best")
+_SAMPLING = ("uniform", "eq-cluster", "pps-cluster", "cluster")
+_STRATEGIES = ("fifo", "random", "until-expiry", "age", "prob", "expected", "best", *_SAMPLING)
 # How many times as many rows a window has as the budget allows, in each stream.
 _WINDOWS = (1, 10, 100)
 
@@ -109,9 +110,18 @@ class Shedding:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """Half the speed of fifo at least, and half a million arrivals."""
-        learning = [each for each in self.contestants if each.name in {"age", "prob"}]
-        return tuple(
+        """Half the speed of fifo at least, and half a million arrivals; samples, half of prob's."""
+        by_name = {each.name: each for each in self.contestants}
+        learning = [by_name[name] for name in ("age", "prob")]
+        of_prob = {
+            name: by_name[name].of_fifo.median / by_name["prob"].of_fifo.median
+            for name in _SAMPLING
+        }
+        samples = tuple(
+            Target(f"{name}, at least half as fast as prob", f"{ratio:.2f} times", ratio >= 0.5)
+            for name, ratio in of_prob.items()
+        )
+        return samples + tuple(
             target
             for each in learning
             for target in (
