@@ -33,6 +33,7 @@ _SEEDS = 8
 _CORRELATIONS: tuple[Correlation, ...] = ("IC", "UC", "DC")
 _SKEWS = (0.5, 1.0, 2.0)
 _NAMES = {"IC": "Inversely correlated", "UC": "Uncorrelated", "DC": "Directly correlated"}
+_X_LIMITS = (0.35, 2.15)
 # Intervals of which a share is shown.
 _FEWEST = 10
 
@@ -219,14 +220,14 @@ def _draw(rows: Sequence[CoverageRow], path: Path) -> None:
     skews = sorted({float(each[2]) for each in scenarios})
     promised = Line(
         Pen("promised: 95 %", "#777777", (0, (4, 3)), width=1.2),
-        np.array([0.0, 2.5]),
+        np.array(_X_LIMITS),
         np.array([0.95, 0.95]),
     )
     panels = []
     for axis, figure, is_right in (
-        ("count: truth in\nthe interval", "count", True),
-        ("average of S1: truth\nin the interval", "average of S1", True),
-        ("average of S1: an\ninterval is given", "average of S1", False),
+        ("count: right intervals", "count", True),
+        ("average of S1: right intervals", "average of S1", True),
+        ("average of S1: intervals given", "average of S1", False),
     ):
         at = FIGURES.index(figure)
         for correlation in correlations:
@@ -247,7 +248,7 @@ def _draw(rows: Sequence[CoverageRow], path: Path) -> None:
         x_title="skew of the keys, Z",
         y_title="",
         y_top=1.0,
-        x_limits=(0.35, 2.15),
+        x_limits=_X_LIMITS,
     )
 
 
