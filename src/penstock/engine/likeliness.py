@@ -93,11 +93,11 @@ class Likeliness:
         Of a join of two streams, which have the given rates.
         """
         other = 1 - s
-        raw = self._raw(s, values, words)
         if self._equal and self._known[other] is None:
-            # Counts over the time that was seen; without it where `_scale` leaves it out.
-            return raw if self._scale(s) != 1.0 else raw / max(self._elapsed, 1e-300)
-        return raw * rates[other]
+            # As counted, without the doubt that `of` has: it would make frequent values less so.
+            keys = values if self._by_value else words
+            return self._counts[other].of(keys) / max(self._elapsed, 1e-300)
+        return self._raw(s, values, words) * rates[other]
 
     def note(self, s: int, values: Array, words: Integers, likely: Floats) -> None:
         """Remember tuples that came, and what was said of them, for the next review."""

@@ -191,7 +191,7 @@ class Sampler(Learner):
         if self._strategy.by_match:
             if self._is_given[s] and self._given[s].size:
                 given, times = np.unique(self._given[s], return_counts=True)
-                return Population(tuples, given, times / times.sum(), none)
+                return Population(tuples, given, times / times.sum(), none, is_exact=True)
             if self.evidence.is_decided and not self._follows_values:
                 curve = self._outlooks[s].curve
                 return Population(tuples, alone * curve.total, alone, curve.cumulative())

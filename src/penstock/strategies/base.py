@@ -210,12 +210,15 @@ class Population:
     cumulative
         Their age curve, added up: matches by each age. Where matches are chosen by the age model;
         else empty.
+    is_exact
+        Whether the sizes are not means but the very numbers of matches.
     """
 
     tuples: float
     sizes: Floats
     shares: Floats
     cumulative: Floats
+    is_exact: bool = False
 
 
 class SamplingStrategy(Learning):

@@ -10,7 +10,11 @@ import numpy.typing as npt
 
 from penstock.goals import Goal, LearningGoal, Sample
 from penstock.statistics.sampling_fraction import solve_fraction
-from penstock.statistics.sampling_memory import uniform_share_at_random, uniform_share_by_age
+from penstock.statistics.sampling_memory import (
+    uniform_share,
+    uniform_share_at_random,
+    uniform_share_by_age,
+)
 from penstock.strategies.age import Age
 from penstock.strategies.base import SamplingStrategy
 from penstock.strategies.prob import Prob
@@ -108,7 +112,11 @@ class Uniform(SamplingStrategy):
             return 0.0
         middle = np.full(alive.sizes.size, 0.5)
         limits = self.limits(alive.sizes, middle)
-        if alive.cumulative.size:
+        if alive.is_exact:
+            # Of n matches that come at random, the i-th comes at i / (n + 1) of a life on average.
+            sooner = alive.sizes / (alive.sizes + 1.0)
+            shares = uniform_share(fraction, alive.sizes) * sooner
+        elif alive.cumulative.size:
             shares = uniform_share_by_age(fraction, alive.cumulative, limits)
         else:
             shares = uniform_share_at_random(fraction, alive.sizes, limits)
