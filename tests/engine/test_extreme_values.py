@@ -99,3 +99,9 @@ def test_infinities_compare_and_are_near_nothing() -> None:
     metrics = join.replay({"a": table, "b": table}).metrics
     assert metrics.emitted == 1
     assert metrics.streams["a"].null_keys == 3
+
+
+def test_values_at_the_end_of_exactness_are_found_once() -> None:
+    """There a probe reads dozens of buckets, of which two may share a chain."""
+    values = pa.array([2.0**53 - 64.0 * block - near for block in range(150) for near in (1, 2)])
+    assert_exact(ps.Within(1.0, **BOTH), values, values)

@@ -66,3 +66,26 @@ def test_many_rows_join_as_in_arrow(tables: dict[str, pa.Table], batches: int, s
     expected = pairs(arrow_join(tables))
     assert expected.size > 2**19
     assert np.array_equal(pairs(found), expected)
+
+
+def test_comparisons_over_hundreds_of_windows_find_nobody_twice() -> None:
+    """Where sub-windows shared a chain that a probe read twice, an eighth had doubles."""
+    draw = np.random.default_rng(1)
+    times = {name: np.sort(draw.integers(0, 60_000, 3_000)) for name in WINDOWS}
+    tables = {
+        name: pa.table({"t": t, name: np.arange(3_000), "v": draw.integers(0, 9, 3_000)})
+        for name, t in times.items()
+    }
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window=160) for name in WINDOWS},
+        on=ps.Compare("<=", left="v", right="v"),
+    )
+    result = join.replay(tables).result
+    found = np.stack(
+        [result[name].combine_chunks().field(name).to_numpy() for name in WINDOWS], axis=1
+    )
+    apart = np.abs(times["left"][:, np.newaxis] - times["right"])
+    values = [tables[name]["v"].to_numpy() for name in WINDOWS]
+    fits = values[0][:, np.newaxis] <= values[1]
+    expected = np.argwhere((apart <= 160) & fits)
+    assert found[np.lexsort(found.T[::-1])].tolist() == expected.tolist()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.engine.kernels.buckets import bucket_of, sub_of
+from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import examples
 
@@ -101,3 +101,14 @@ def test_a_window_of_floats_has_sub_windows_of_any_length() -> None:
 def test_only_comparisons_have_sub_windows(on: ps.Equal | ps.Within) -> None:
     memory = make_store(on=on, window=160).memory
     assert [int(sub_of(memory, time)) for time in (-500, 0, 500)] == [0, 0, 0]
+
+
+@given(first=st.integers(-(2**57), 2**57))
+@examples(50)
+def test_sub_windows_that_a_probe_can_reach_have_different_chains(first: int) -> None:
+    # Else it would find the same row twice. A window before, a window after: 31 is the longest one
+    # with sub-windows of 1.
+    store = make_store(on=ps.Compare("<", a="k", b="k"), window=31)
+    store.reserve(1, None)
+    slots = {int(slot_of(store.memory, 0, sub)) for sub in range(first, first + 64)}
+    assert len(slots) == 64

@@ -1,8 +1,8 @@
 """Which rows have a value near this one: chains of value buckets and sub-windows.
 
-A bucket has no key that could be compared, and needs none: a row's value and time are checked
-anyway, so rows of other buckets in the same chain cost a comparison and nothing else. Neighbouring
-buckets are neighbours in memory.
+A bucket has no key that could be compared, and needs none: a row says itself which bucket it is of,
+so rows of other buckets in the same chain cost a comparison and nothing else. Neighbouring buckets
+are neighbours in memory. Sub-windows that a probe can reach, 64 at most, have different chains.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ def sub_of(memory: Memory, time: float) -> np.int64:
 @kernel
 def slot_of(memory: Memory, bucket: int | np.int64, sub: int | np.int64) -> int:
     """Give the slot of a bucket and sub-window; the number of slots is a power of two."""
-    group = mix(bucket >> _TOGETHER_BITS, sub >> _TOGETHER_BITS)
-    return ((group << _TOGETHER_BITS) + ((bucket + sub) & _TOGETHER)) & (memory.slots.shape[0] - 1)
+    if memory.rule[0]["kind"] == COMPARE:
+        return sub & (memory.slots.shape[0] - 1)
+    group = mix(bucket >> _TOGETHER_BITS, 0)
+    return ((group << _TOGETHER_BITS) + (bucket & _TOGETHER)) & (memory.slots.shape[0] - 1)
 
 
 @kernel

@@ -271,6 +271,8 @@ def probe_range(
         elif not still_in_windows(memory, ranges.time, stream, depth, time):
             continue
         value = rows[row]["value"]
+        if bucket_of(memory, value) != ranges.bucket[depth]:
+            continue  # of another bucket in the same chain, whose turn it may also be
         chain = streams[other]["chain"]
         if not _fits(memory, ranges, depth, chain, value):
             continue
