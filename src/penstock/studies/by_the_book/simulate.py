@@ -131,7 +131,9 @@ class _Join:
         (values_1, codes_1), (values_2, codes_2) = (
             np.unique(stream.values, return_inverse=True) for stream in streams
         )
-        joins = np.asarray(predicate(values_1[:, np.newaxis], values_2[np.newaxis]), np.bool_)
+        joins = np.zeros((values_1.size, values_2.size), np.bool_)
+        if joins.size:  # an empty array has no type of its own to compare by
+            joins[:] = predicate(values_1[:, np.newaxis], values_2[np.newaxis])
         self.memories = (
             Memory(streams[0], codes_1.astype(np.int64), joins, end),
             Memory(streams[1], codes_2.astype(np.int64), np.ascontiguousarray(joins.T), end),
