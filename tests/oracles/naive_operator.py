@@ -22,7 +22,7 @@ from penstock.engine.learning import grid_shape
 from penstock.engine.monitor import Monitor
 from penstock.engine.operator import _interval
 from penstock.engine.sizes import row_sizes
-from penstock.engine.store import ROW_OVERHEAD, Store
+from penstock.engine.store import Store, row_overhead
 from penstock.strategies import strategy_for
 from tests.oracles.naive_predicates import holds, key_of
 
@@ -277,13 +277,14 @@ class NaiveOperator:
         if coming is not None and coming.key is not None:
             sizes[coming.stream].append(coming.size)
         largest = max((sum(each) / len(each) for each in sizes if each), default=0.0)
-        return max(int(self.budget.memory_bytes / (ROW_OVERHEAD + largest)), len(self.held))
+        overhead = row_overhead(self.plan)
+        return max(int(self.budget.memory_bytes / (overhead + largest)), len(self.held))
 
     @property
     def first_limit(self) -> int | None:
         if self.budget is None or self.budget.memory_bytes is None:
             return None if self.budget is None else self.budget.rows
-        return self.budget.memory_bytes // ROW_OVERHEAD
+        return self.budget.memory_bytes // row_overhead(self.plan)
 
     def loser(self, limit: int, newcomer: Row | None = None) -> int:
         """Give the stream that claims most above its share, the newcomer counted with its own.

@@ -228,10 +228,10 @@ def _draw_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
             return False
         if not watched and lot.ratio > -memory.rows[victim]["priority"]:
             lot = lots.draw_again(memory, lot)
-            if lots.is_out(memory, lot):
-                return False
         else:
             lots.lower(memory, victim)
+        if lots.is_out(memory, lot) and not watched:
+            return False
     arrival["priority"] = lots.OUT if lots.is_out(memory, lot) else -lot.ratio
     row = insert(memory, arrival, slot, birth, watched)
     lots.note_lot(memory, row, lot)
