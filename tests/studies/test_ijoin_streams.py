@@ -68,6 +68,13 @@ def test_importance_goes_with_or_against_frequency(
     assert (sign * np.diff(importance) <= 0).all()
 
 
+@pytest.mark.parametrize("zipf", [0, 1, 0.5])  # a whole number is as good as any
+def test_values_follow_zipf_s_law(zipf: float) -> None:
+    first = ImportanceStreams(zipf=zipf, domain=10).make().first
+    counts = np.bincount(first.values)
+    assert counts[1] / counts[8] == pytest.approx(8**zipf, rel=0.2)
+
+
 def test_equal_importance() -> None:
     assert set(ImportanceStreams(importance="equal").make().first.importance) == {1.0}
 

@@ -120,7 +120,7 @@ class ImportanceStreams:
         times = np.sort(seconds + generator.random(seconds.size))
         if self.step is not None:
             times = np.ceil(times / self.step) * self.step
-        shares = np.arange(1, self.domain + 1) ** -self.zipf
+        shares = np.arange(1.0, self.domain + 1) ** -self.zipf
         drawn = generator.choice(self.domain, times.size, p=shares / shares.sum())
         values = drawn.astype(np.int64) + 1
         others = generator.integers(1, self.domain + 1, times.size)
