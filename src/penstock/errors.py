@@ -51,7 +51,10 @@ class SpecificationError(PenstockError, ValueError):
 
 
 class SchemaError(PenstockError, ValueError):
-    """Tables or frames do not fit the join: a column is missing or has the wrong type."""
+    """Tables or frames do not fit the join: a column is missing or has the wrong type.
+
+    Or it holds what the join cannot do without and cannot use, such as a negative importance.
+    """
 
 
 class StateError(PenstockError, RuntimeError):

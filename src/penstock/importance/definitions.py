@@ -1,0 +1,264 @@
+"""What the importance of a tuple can be made of: a column, a table, a histogram, a function.
+
+A plain string is a column, a plain number is the importance of every tuple. All definitions are
+frozen and hashable, and two that say the same are equal.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from penstock.errors import SpecificationError, must
+
+__all__ = [
+    "AMOUNT",
+    "Definition",
+    "DefinitionLike",
+    "Function",
+    "Histogram",
+    "Lookup",
+    "amount",
+    "definition_of",
+    "finite",
+]
+
+AMOUNT = "a finite number of 0 or more"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Lookup:
+    """Importance by the value of a column: a table of values, and a default for all others.
+
+    Parameters
+    ----------
+    column
+        Column whose value is looked up: text, numbers or booleans.
+    table
+        The importance of each value, 0 or more. None stands for a null.
+    default
+        Importance of values that the table does not have, nulls too. Without a default such a
+        value is an error.
+
+    Examples
+    --------
+    >>> Lookup("category", {"politics": 90, "sports": 40}, default=10)
+    Lookup('category', {'politics': 90, 'sports': 40}, default=10)
+    """
+
+    column: str
+    pairs: tuple[tuple[Any, int | float], ...]
+    default: int | float | None
+
+    def __init__(
+        self, column: str, table: Mapping[Any, float], default: float | None = None
+    ) -> None:
+        owner = f"Lookup({column!r})"
+        _check_column(column, "Lookup")
+        given: object = table
+        if not isinstance(given, Mapping) or not given:
+            hint = f"write Lookup({column!r}, {{value: importance, ...}})"
+            requirement = "the importance of one value or more"
+            raise SpecificationError(must(f"table of {owner}", requirement, table, hint))
+        pairs = [
+            (_key(key, owner), amount(number, f"importance of {key!r} in {owner}"))
+            for key, number in table.items()
+        ]
+        if default is not None:
+            default = amount(default, f"default of {owner}")
+        object.__setattr__(self, "column", str(column))
+        object.__setattr__(self, "pairs", tuple(pairs))
+        object.__setattr__(self, "default", default)
+
+    @property
+    def table(self) -> dict[Any, int | float]:
+        """The importance of each value."""
+        return dict(self.pairs)
+
+    def __repr__(self) -> str:
+        default = "" if self.default is None else f", default={self.default!r}"
+        return f"Lookup({self.column!r}, {self.table!r}{default})"
+
+
+@dataclass(frozen=True, repr=False)
+class Histogram:
+    """Importance by the range in which the number in a column lies.
+
+    Parameters
+    ----------
+    column
+        Column of numbers.
+    breaks
+        Where one range ends and the next begins, ascending. A break belongs to the range that it
+        begins.
+    values
+        The importance in each range, 0 or more: that below the first break, that between each
+        break and the next, and that from the last break on. So there is one more than breaks.
+
+    Examples
+    --------
+    >>> Histogram("price", breaks=[10, 100], values=[1, 5, 20])
+    Histogram('price', (10, 100), (1, 5, 20))
+    """
+
+    column: str
+    breaks: Sequence[float]
+    values: Sequence[float]
+
+    def __post_init__(self) -> None:
+        owner = f"Histogram({self.column!r})"
+        _check_column(self.column, "Histogram")
+        breaks = tuple(finite(each) for each in _listed(self.breaks))
+        known = [each for each in breaks if each is not None]
+        ascending = all(low < high for low, high in itertools.pairwise(known))
+        if not breaks or len(known) < len(breaks) or not ascending:
+            hint = "write breaks=[10, 100], say, with each break once and in order"
+            requirement = "one or more finite numbers, ascending"
+            raise SpecificationError(must(f"breaks of {owner}", requirement, self.breaks, hint))
+        values = tuple(amount(each, f"a value of {owner}") for each in _listed(self.values))
+        if len(values) != len(breaks) + 1:
+            requirement = f"{len(breaks) + 1}, one more than breaks"
+            hint = "give one for each range, that below the first break too"
+            raise SpecificationError(must(f"values of {owner}", requirement, self.values, hint))
+        object.__setattr__(self, "column", str(self.column))
+        object.__setattr__(self, "breaks", breaks)
+        object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        return f"Histogram({self.column!r}, {self.breaks!r}, {self.values!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Function:
+    """A user's function, which takes a table and gives one number for each of its rows.
+
+    Its ``repr`` is its module and its name: a join's words are compared when it goes on from a
+    checkpoint, and an address in memory would be another one each time.
+    """
+
+    call: Callable[[Any], Any] = field(hash=False)  # an object that is called may have no hash
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", _name_of(self.call))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Definition: TypeAlias = str | int | float | Lookup | Histogram | Function
+DefinitionLike: TypeAlias = Definition | Callable[[Any], Any]
+
+
+def definition_of(said: object, owner: str) -> Definition:
+    """Check one definition, and give it in a form that does not change.
+
+    Parameters
+    ----------
+    said
+        A column, a number, a `Lookup`, a `Histogram` or a function.
+    owner
+        What the user calls it, for the message: ``'importance of stream "cnn"'``.
+
+    Raises
+    ------
+    SpecificationError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> definition_of(len, "importance")
+    builtins.len
+    """
+    if isinstance(said, Lookup | Histogram | Function):
+        return said
+    if isinstance(said, str) and said:
+        return str(said)  # numpy.str_ is a str too, but its repr does not read back
+    if callable(said) and not isinstance(said, type):
+        return Function(said)
+    if isinstance(said, numbers.Real) and not isinstance(said, bool):
+        return amount(said, owner)
+    hint = 'write "column", 5, Lookup(...), Histogram(...) or [(time, definition), ...]'
+    if isinstance(said, Mapping):
+        hint = 'say which column has these values: Lookup("column", {...})'
+    elif said in (Lookup, Histogram):
+        hint = f"call it with its column: {getattr(said, '__name__', said)}(...)"
+    requirement = "a column, a number, a Lookup, a Histogram, a function, or a schedule of these"
+    raise SpecificationError(must(owner, requirement, said, hint))
+
+
+def finite(value: object) -> int | float | None:
+    """Give a finite number as Python's own; None for anything else.
+
+    >>> finite(np.float32(0.5)), finite(True), finite(float("nan"))
+    (0.5, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        number = int(value) if isinstance(value, numbers.Integral) else float(value)
+        return number if math.isfinite(number) else None
+    except OverflowError:  # a whole number beyond any float
+        return None
+
+
+def amount(value: object, owner: str) -> int | float:
+    """Give an importance as Python's own number; refuse what is none.
+
+    >>> amount(-3, "importance")
+    Traceback (most recent call last):
+    ...
+    penstock.errors.SpecificationError: importance must be a finite number of 0 or more; got -3; \
+give 0 to what does not matter
+    """
+    number = finite(value)
+    if number is None or number < 0:
+        hint = "give 0 to what does not matter"
+        raise SpecificationError(must(owner, AMOUNT, value, hint))
+    return number
+
+
+def _name_of(call: object) -> str:
+    if not inspect.ismethod(call):  # a method's name would hide whose method it is
+        module, name = getattr(call, "__module__", None), getattr(call, "__qualname__", None)
+        if isinstance(module, str) and isinstance(name, str):
+            return f"{module}.{name}"
+    shown = repr(call)
+    if " at 0x" in shown:
+        hint = "write it with def, at the top level of a module"
+        requirement = "one whose repr is the same in every run"
+        raise SpecificationError(must("function of importance", requirement, call, hint))
+    return shown
+
+
+def _check_column(column: object, word: str) -> None:
+    if not isinstance(column, str) or not column:
+        hint = f'write {word}("column", ...)'
+        raise SpecificationError(must(f"column of {word}", "the name of a column", column, hint))
+
+
+def _key(key: object, owner: str) -> object:
+    if isinstance(key, np.generic):
+        key = key.item()
+    known = isinstance(key, str | int | float | Decimal) or key is None
+    if not known or (isinstance(key, float | Decimal) and Decimal(key).is_nan()):
+        hint = "use a Histogram for ranges of numbers, and a function for all else"
+        requirement = "text, numbers, booleans or None"
+        raise SpecificationError(must(f"values in the table of {owner}", requirement, key, hint))
+    return key
+
+
+def _listed(given: object) -> tuple[object, ...]:
+    """Give the items of any kind of list, of NumPy's and Arrow's too; none of what is no list."""
+    listed = given.tolist() if hasattr(given, "tolist") else given
+    if isinstance(listed, Sequence) and not isinstance(listed, str):
+        return tuple(listed)
+    return ()

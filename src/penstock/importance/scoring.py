@@ -1,0 +1,230 @@
+"""A definition of importance over the rows of a table: one number for each."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.errors import SchemaError, must
+from penstock.importance.definitions import AMOUNT, Function, Histogram, Lookup
+
+if TYPE_CHECKING:
+    from penstock.importance.definitions import Definition
+    from penstock.importance.results import Floats
+
+__all__ = ["check_schema", "column_of", "score"]
+
+
+def column_of(definition: Definition) -> str | None:
+    """Give the column that a definition looks at; None if it names none.
+
+    >>> column_of("price"), column_of(Lookup("site", {"a": 1})), column_of(5)
+    ('price', 'site', None)
+    """
+    if isinstance(definition, Lookup | Histogram):
+        return definition.column
+    return definition if isinstance(definition, str) else None
+
+
+def check_schema(definition: Definition, schema: pa.Schema, stream: str) -> None:
+    """Refuse a stream whose columns do not fit a definition.
+
+    Raises
+    ------
+    SchemaError
+        If it has no such column, or the column's type does not fit.
+    """
+    column = column_of(definition)
+    if column is None:
+        return
+    if column not in schema.names:
+        raise _no_column(column, schema, stream)
+    kind = _plain(schema.empty_table()[column]).type
+    if pa.types.is_null(kind):  # the type of a column that was never filled
+        return
+    owner = f'column "{column}" of stream "{stream}", with its importance,'
+    if not isinstance(definition, Lookup):
+        if not _is_numeric(kind):
+            hint = "cast it, or say the importance of each value with a Lookup"
+            raise SchemaError(must(owner, "a number", str(kind), hint))
+        return
+    if not (_is_text(kind) or _is_numeric(kind) or pa.types.is_boolean(kind)):
+        hint = "cast it to text, or use a function"
+        raise SchemaError(must(owner, "text, a number or a boolean", str(kind), hint))
+    for value, _ in definition.pairs:
+        if value is not None and isinstance(value, str) != _is_text(kind):
+            hint = "write the values of the table as they are in the column"
+            requirement = f"of a type that is equal to {value!r}, as its Lookup says"
+            raise SchemaError(must(owner, requirement, str(kind), hint))
+
+
+def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
+    """Give the importance of each row of a table.
+
+    Parameters
+    ----------
+    definition
+        What importance is; `check_schema` has found that it fits the columns.
+    table
+        Rows of the stream, with all its columns.
+    stream
+        Name of the stream, for messages.
+
+    Raises
+    ------
+    SchemaError
+        If a row has no importance of 0 or more.
+
+    Examples
+    --------
+    >>> news = pa.table({"category": ["sports", "politics", "sports"]})
+    >>> score(Lookup("category", {"politics": 90, "sports": 40}), news, "cnn")
+    array([40., 90., 40.])
+    """
+    if isinstance(definition, int | float):
+        return np.full(table.num_rows, float(definition))
+    if table.num_rows == 0:  # a function need not be ready for it
+        return np.zeros(0)
+    if isinstance(definition, Lookup):
+        return _looked_up(definition, table, stream)
+    if isinstance(definition, Histogram):
+        return _in_ranges(definition, table, stream)
+    if isinstance(definition, Function):
+        return _computed(definition, table, stream)
+    scores = _numbers(table[definition])
+    bad = _first(~(np.isfinite(scores) & (scores >= 0)))
+    if bad is not None:
+        hint = "mend the column, or make a number of 0 or more of it with a function"
+        owner = f'importance of stream "{stream}", column "{definition}", row {bad},'
+        raise SchemaError(must(owner, AMOUNT, table[definition][bad].as_py(), hint))
+    return scores
+
+
+def _looked_up(lookup: Lookup, table: pa.Table, stream: str) -> Floats:
+    column = _plain(table[lookup.column])
+    known = {_as_in_column(value, column.type): number for value, number in lookup.pairs}
+    # Each value is looked up once, by Python's own equality, however many rows have it.
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    default = math.nan if lookup.default is None else lookup.default
+    values = encoded.dictionary.to_pylist()
+    by_value = np.array([known.get(value, default) for value in values], np.float64)
+    scores: Floats = by_value[encoded.indices.to_numpy()]
+    bad = _first(np.isnan(scores))
+    if bad is not None:
+        owner = f'value of column "{lookup.column}" of stream "{stream}"'
+        hint = "add it to the table, or give the Lookup a default"
+        requirement = "in the table of its importance, which has no default"
+        raise SchemaError(must(owner, requirement, table[lookup.column][bad].as_py(), hint))
+    return scores
+
+
+def _in_ranges(histogram: Histogram, table: pa.Table, stream: str) -> Floats:
+    numbers = _numbers(table[histogram.column])
+    bad = _first(np.isnan(numbers))
+    if bad is not None:
+        owner = f'value of column "{histogram.column}" of stream "{stream}", row {bad},'
+        hint = "fill it, or give such rows an importance with a function"
+        value = table[histogram.column][bad].as_py()
+        raise SchemaError(must(owner, "a number, for the Histogram of its importance", value, hint))
+    breaks = np.array(histogram.breaks, np.float64)
+    values = np.array(histogram.values, np.float64)
+    # A break begins its range: what is equal to it lies to its right.
+    scores: Floats = values[np.searchsorted(breaks, numbers, side="right")]
+    return scores
+
+
+def _computed(function: Function, table: pa.Table, stream: str) -> Floats:
+    given = function.call(table)
+    owner = f'importance of stream "{stream}", by {function!r},'
+    scores: Floats | None = None
+    try:
+        if isinstance(given, pa.Array | pa.ChunkedArray):
+            scores = _numbers(given)
+        else:
+            listed = np.asarray(given)
+            if listed.dtype.kind in "biufO":  # text that looks like a number is a mistake
+                scores = listed.astype(np.float64)
+    except (TypeError, ValueError, NotImplementedError):  # Arrow's own errors are among them
+        scores = None
+    if scores is None or scores.shape != (table.num_rows,):
+        hint = "have it give an array with a number for each row"
+        requirement = f"one number for each of {table.num_rows} rows"
+        raise SchemaError(must(owner, requirement, given, hint))
+    bad = _first(~(np.isfinite(scores) & (scores >= 0)))
+    if bad is not None:
+        hint = f"mend the function; the row has {_shown(table, bad)}"
+        raise SchemaError(must(f"{owner} row {bad},", AMOUNT, float(scores[bad]), hint))
+    return scores
+
+
+def _numbers(column: pa.Array | pa.ChunkedArray) -> Floats:
+    """Give a column of numbers as floats, NaN where it is null."""
+    # Whole numbers beyond 2**53 are rounded: that is near enough for an importance.
+    floats = pc.cast(_plain(column), pa.float64(), safe=False)
+    if isinstance(floats, pa.ChunkedArray):
+        floats = floats.combine_chunks()
+    numbers: Floats = floats.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _plain(column: Any) -> Any:  # noqa: ANN401  # an Array or a ChunkedArray, and the same again
+    """Give the values themselves, whatever way they are encoded."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(pc.run_end_decode(column))
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(column.cast(kind.storage_type))
+    return column
+
+
+def _as_in_column(value: object, kind: pa.DataType) -> object:
+    """Give a value of a table as the column would show it: 0.1 is three numbers in three types."""
+    if isinstance(value, float) and pa.types.is_decimal(kind):
+        return Decimal(repr(value))
+    if isinstance(value, Decimal) and pa.types.is_floating(kind):
+        value = float(value)
+    if isinstance(value, float) and pa.types.is_floating(kind) and kind.bit_width < 64:
+        with np.errstate(over="ignore"):
+            return float(kind.to_pandas_dtype()(value))
+    return value
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _first(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
+    """Give the place of the first that is true; None if none is."""
+    place = int(np.argmax(mask))
+    return place if mask[place] else None
+
+
+def _shown(table: pa.Table, row: int) -> str:
+    text = repr(table.slice(row, 1).to_pylist()[0])
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _no_column(column: str, schema: pa.Schema, stream: str) -> SchemaError:
+    listed = ", ".join(f'"{name}"' for name in schema.names) or "none"
+    folded = {name.casefold(): name for name in schema.names}
+    close = difflib.get_close_matches(column.casefold(), list(folded), n=1)
+    hint = f'say what matters in this stream: MaxImportance(of={{"{stream}": ..., ...}})'
+    return SchemaError(
+        f'stream "{stream}" must have a column "{column}", for its importance; it has {listed}; '
+        + (f'did you mean "{folded[close[0]]}"? Or ' if close else "")
+        + hint
+    )
