@@ -43,7 +43,7 @@ def test_a_replay_needs_neither_spark_nor_pandas_nor_the_command_line() -> None:
 
 def test_there_are_about_a_dozen_public_names_in_order() -> None:
     errors = [name for name in ps.__all__ if name.endswith("Error")]
-    assert len(ps.__all__) - len(errors) <= 17
+    assert len(ps.__all__) - len(errors) <= 19
     assert list(ps.__all__) == sorted(ps.__all__)
 
 
@@ -71,7 +71,15 @@ PUBLIC: tuple[Any, ...] = (
         budget=ps.Budget(rows=9),
         seed=3,
     ),
+    ps.Histogram("price", breaks=[10, 100], values=[1, 5, 20.5]),
+    ps.Lookup("category", {"politics": 90, True: 40, None: 0}, default=10),
     ps.MaxImportance(of="price"),
+    ps.MaxImportance(
+        of={"asks": [(None, 1), ("2026-01-01 18:00", ps.Lookup("site", {"a": 2}))], "bids": 1},
+        result="sum",
+        fairness=0.5,
+        curve={"asks": [2, 1]},
+    ),
     ps.MaxSubset(strategy="random"),
     ps.Metrics(
         streams={"asks": COUNTS},

@@ -442,7 +442,7 @@ def specifications(draw: st.DrawFn) -> Specification:
     budget = draw(budgets)
     goals: list[Goal] = [
         MaxSubset(strategy=strategy),
-        MaxImportance(of=draw(st.text()), strategy=strategy),
+        MaxImportance(of=draw(st.text(min_size=1)), strategy=strategy),
     ]
     if len(streams) == 2 and budget is not None:
         of, column = draw(st.sampled_from(list(streams))), draw(st.text(min_size=1))

@@ -15,6 +15,7 @@ from penstock.errors import (
 )
 from penstock.estimation import estimate
 from penstock.goals import MaxImportance, MaxSubset, Sample
+from penstock.importance import Histogram, Lookup
 from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.planning import Prediction, Statistics
@@ -26,7 +27,9 @@ __all__ = [
     "Budget",
     "Compare",
     "Equal",
+    "Histogram",
     "Join",
+    "Lookup",
     "MaxImportance",
     "MaxSubset",
     "Metrics",

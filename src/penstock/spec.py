@@ -158,6 +158,25 @@ class Specification:
 
         if isinstance(self.goal, Sample):
             self._check_sample(self.goal)
+        if isinstance(self.goal, MaxImportance):
+            self._check_importance(self.goal.of)
+
+    def _check_importance(self, of: object) -> None:
+        if not isinstance(of, Mapping):
+            return
+        for name in of:
+            if name not in self.names:
+                streams = ", ".join(f'"{each}"' for each in self.names)
+                hint = 'rename it; for the importance of a value write Lookup("column", {...})'
+                raise SpecificationError(
+                    must("of of MaxImportance", f"for streams among {streams}", name, hint)
+                )
+        missing = ", ".join(f'"{name}"' for name in self.names if name not in of)
+        if missing:
+            hint = f"add {missing}; 1 makes all tuples of a stream alike"
+            raise SpecificationError(
+                must("of of MaxImportance", "for all streams of the join", list(of), hint)
+            )
 
     def _check_sample(self, goal: Sample) -> None:
         self._check_known("matches", goal.matches)
