@@ -125,14 +125,12 @@ def found(result: pa.Table, *, by_match: bool) -> Rows:
 
 
 def expected(slow: NaiveSampler) -> Rows:
-    return sorted(
-        (
-            *(1000 * batch + row for batch, row in each.members),
-            float(f"{each.weight:.12g}"),
-            0 if slow.by_match else each.cluster,
-        )
-        for each in slow.chosen
-    )
+    rows = []
+    for each in slow.chosen:
+        one, other = (1000 * batch + row for batch, row in each.members)
+        cluster = 0 if slow.by_match else each.cluster
+        rows.append((one, other, float(f"{each.weight:.12g}"), cluster))
+    return sorted(rows)
 
 
 def births(operator: Operator, s: int) -> list[int]:
