@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from examples.sellers import __main__ as market_sellers
+from examples.sellers.picture import save_sellers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,5 +29,5 @@ def test_the_sellers_are_estimated_better_from_a_sample_than_from_a_maximum_subs
     assert sellers[0].scaled > 1.3 * sellers[0].true  # hot auctions were kept
     assert sellers[-1].scaled < 0.8 * sellers[-1].true
     picture = tmp_path / "sellers.png"
-    market_sellers.save_sellers(picture, sellers)
+    save_sellers(picture, sellers)
     assert picture.read_bytes().startswith(b"\x89PNG")
