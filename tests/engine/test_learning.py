@@ -133,6 +133,15 @@ def in_bytes(strategy: str) -> tuple[ps.Join, Tables]:
     return join, tables
 
 
+def told() -> tuple[ps.Join, Tables]:
+    """Give a join in which tuples of one stream say how many matches they will have."""
+    tables = dict(values(2))
+    said = np.random.default_rng(9).integers(0, 12, tables["a"].num_rows)
+    tables["a"] = tables["a"].append_column("said", pa.array(said))
+    goal = ps.Sample(strategy="uniform", matches={"a": "said"}, half_life=1.0)
+    return replace(on_values("uniform", near=False), goal=goal), tables
+
+
 LEARNING = [name for name in STRATEGIES if name not in {"fifo", "random"}]
 WORKLOADS: dict[str, Callable[[str], tuple[ps.Join, Tables]]] = {
     "site": lambda strategy: (on_site(strategy), site()),
@@ -141,11 +150,14 @@ WORKLOADS: dict[str, Callable[[str], tuple[ps.Join, Tables]]] = {
     "bytes": in_bytes,
     "near of three": lambda strategy: (on_values(strategy, near=True, streams=3), values(3)),
 }
+# Where tuples say how many matches they will have, which only `uniform` listens to.
+WORKLOADS["told"] = lambda _: told()
 CASES = [
     (strategy, workload)
     for strategy in STRATEGIES
     for workload in WORKLOADS
     if serves(strategy, 3 if workload == "near of three" else 2)
+    and (strategy == "uniform" or workload != "told")
 ]
 
 
