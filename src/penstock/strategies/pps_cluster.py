@@ -39,8 +39,8 @@ class PpsCluster(SamplingStrategy):
     --------
     >>> from penstock.strategies.base import Population
     >>> alive = Population(1000.0, np.array([0.5, 5.0]), np.array([0.9, 0.1]), np.zeros(0))
-    >>> PpsCluster().fraction(145, [alive])
-    0.2...
+    >>> PpsCluster().fraction(190, [alive])  # 900 tuples with a chance of 0.1, 100 of 1
+    0.2
     """
 
     name: ClassVar[str] = "pps-cluster"
