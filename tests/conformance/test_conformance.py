@@ -24,9 +24,14 @@ SHEDDING = [
 # Budgets in bytes only change the limit: those of each way to evict go through in every run.
 _IN_EVERY_RUN = {None, "fifo", "random", "best", "cluster"}
 
+# These workloads are too short to learn from, and until then `cluster` does what both of them do;
+# `tests/engine/test_learning.py` has longer ones, for all.
+_LIKE_ANOTHER = {"eq-cluster", "pps-cluster"}
+
 
 def _marked(case: Case) -> ParameterSet:
     later = case.kind == "memory" and case.strategy not in _IN_EVERY_RUN
+    later = later or case.strategy in _LIKE_ANOTHER
     return pytest.param(case, marks=pytest.mark.slow if later else (), id=str(case))
 
 
