@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         (lambda rows: rows["price"].to_pylist(), [1.5, 0.1, 20], None),
         (lambda rows: rows["price"], [1.5, 0.1, 20], None),
     ],
-    ids=str,
 )
 def test_every_definition_gives_a_number_for_each_row(
     said: object, expected: list[float], columns: tuple[str, ...] | None

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-FORMAT = 3
+FORMAT = 4
 
 _LEARNT = "learnt"
 

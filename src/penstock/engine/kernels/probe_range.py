@@ -271,11 +271,11 @@ def probe_range(
         elif not still_in_windows(memory, ranges.time, stream, depth, time):
             continue
         value = rows[row]["value"]
-        if bucket_of(memory, value) != ranges.bucket[depth]:
-            continue  # of another bucket in the same chain, whose turn it may also be
         chain = streams[other]["chain"]
         if not _fits(memory, ranges, depth, chain, value):
             continue
+        if bucket_of(memory, value) != ranges.bucket[depth]:
+            continue  # of another bucket in the same chain, whose turn it may also be
         pairs[stream, other]["found"] += 1
         ranges.ref[other] = rows[row]["ref"]
         ranges.held[depth] = row
