@@ -192,6 +192,7 @@ def written(spark: SparkSession, folder: Path) -> list[Row]:
     return rows_of(frame.orderBy("window", "site"))
 
 
+@pytest.mark.slow  # a running sample is estimated in every run: see test_sample.py
 def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
