@@ -24,8 +24,9 @@ SHEDDING = [
 # Budgets in bytes only change the limit: those of each way to evict go through in every run.
 _IN_EVERY_RUN = {None, "fifo", "random", "best", "cluster"}
 
-# These workloads are too short to learn from, and until then `cluster` does what both of its experts
-# do, and `best` what `expected` does; `tests/engine/test_learning.py` has longer ones, for all.
+# These workloads are too short to learn from, and until then `cluster` does what both of its
+# experts do; `best` goes the way of `expected`. `tests/engine/test_learning.py` has longer ones,
+# for all.
 _LIKE_ANOTHER = {"eq-cluster", "pps-cluster", "expected"}
 
 
