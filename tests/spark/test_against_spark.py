@@ -108,7 +108,14 @@ def run_in_part(frame: DataFrame, folder: Path) -> None:
     assert query.exception() is None
 
 
-@pytest.mark.parametrize("number", range(len(PAIRS)))
+# Half of them in every run: each takes half a minute.
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(number, marks=pytest.mark.slow if number >= 2 else ())
+        for number in range(len(PAIRS))
+    ],
+)
 def test_same_rows_as_sparks_join(spark: SparkSession, tmp_path: Path, number: int) -> None:
     pair = PAIRS[number]
     seeds = range(number * SEEDS, (number + 1) * SEEDS)

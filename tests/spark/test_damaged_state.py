@@ -338,9 +338,16 @@ def java_codec(spark: SparkSession) -> tuple[Any, Any]:
     ("mark", "place", "words"),
     [
         (b'"join"', "value", 'chunk "head" of the saved state must be intact; its checksum is'),
-        (b"rows/", "value", 'chunk "rows/./.*" of the saved state must be intact; its checksum is'),
+        pytest.param(
+            b"rows/",
+            "value",
+            'chunk "rows/./.*" of the saved state must be intact; its checksum is',
+            marks=pytest.mark.slow,
+        ),
         (b"rows/", "key", 'chunk ".ows/./.*" of the saved state must be one that its head knows;'),
-        (b'"join"', "key", 'chunk ".*" of the saved state must be'),
+        pytest.param(
+            b'"join"', "key", 'chunk ".*" of the saved state must be', marks=pytest.mark.slow
+        ),
     ],
     ids=["head", "rows", "name of rows", "key of head"],
 )

@@ -98,7 +98,14 @@ class DyingProcessor(JoinProcessor):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+# The first and the last in every run: each takes 20 seconds.
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(moment, marks=pytest.mark.slow if moment in MOMENTS[1:-1] else ())
+        for moment in MOMENTS
+    ],
+)
 def test_a_worker_that_dies_is_replaced(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
