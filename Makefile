@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash lint bench docs lock format clean kernels java
+.PHONY: help demo test slow crash lint bench docs lock format clean kernels java
 
 KERNELS := $(wildcard src/penstock/engine/kernels/*.py)
 FRESH := $(VENV)/.kernels
@@ -22,6 +22,9 @@ test: java $(READY) $(FRESH) ## Run the tests and the examples in the documentat
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "nojit and not slow" tests
+
+slow: java $(READY) $(FRESH) ## Run the tests that take long
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash"
 
 crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare
 	@$(BIN)/pytest -q -s -m crash tests/spark/test_crash.py
