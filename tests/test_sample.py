@@ -89,6 +89,10 @@ def test_a_sample_is_of_a_join_of_two() -> None:
             {"strategy": "pps-cluster", "curve": {"items": [1.0]}},
             "curve of Sample must be for a strategy that uses it; got 'pps-cluster'",
         ),
+        (
+            {"strategy": "eq-cluster", "rounding": "up"},
+            "rounding of Sample must be for a strategy that uses it; got 'eq-cluster'",
+        ),
         ({"budget": ps.Budget(rows=1)}, "rows of the budget must be at least 2, one for each"),
     ],
 )

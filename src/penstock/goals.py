@@ -46,22 +46,10 @@ class Goal:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LearningGoal(Goal):
-    """A goal whose strategies learn of the streams; the base of those that are served.
+    """A goal whose strategies learn of the streams; the base of the others.
 
-    Parameters
-    ----------
-    strategy
-        Name of the strategy; None picks one.
-    curve
-        Age curves that are known, by stream: the results of one tuple in each equal part of its
-        window, the newest first. Streams that are left out have theirs learnt.
-    frequencies
-        Frequencies of values that are known, by stream: the share of each value. Streams that
-        are left out have theirs learnt. A value of several columns is a tuple.
-    parts
-        Into which a window is divided to learn its age curve, where none is given.
-    half_life
-        What was learnt so long ago counts half, in windows.
+    What is said of the streams, `curve`, `frequencies`, `parts` and `half_life`, is as in
+    `MaxSubset`.
     """
 
     curve: Mapping[str, Sequence[float]] | None = None

@@ -126,9 +126,9 @@ class Join(Specification):
         -------
         DataFrame
             A streaming frame with a struct column for each stream, named after it, that holds the
-            stream's whole row; ``time``, the greatest of the joined times; ``weight``. If the
-            times are timestamps, ``time`` has a watermark, so that event-time windows over it
-            work; see docs/spark.md.
+            stream's whole row; ``time``, the greatest of the joined times; ``weight``; and, of a
+            sample, ``cluster``. If the times are timestamps, ``time`` has a watermark, so that
+            event-time windows over it work; see docs/spark.md.
 
         Raises
         ------

@@ -38,14 +38,18 @@ _SHORTEST = 0.5
 _DIVISIONS = 8
 
 
-def grid_shape(plan: Plan, strategy: Learning | None) -> GridShape:
-    """Say into what cells each stream's rows go."""
-    spans, parts = [], []
-    # A row waits for its window, and for those that may come late.
-    lives = [
+def lives_of(plan: Plan) -> list[int | float]:
+    """Give how long rows of each stream wait: their window, and for those that may come late."""
+    return [
         side.window + max(o.lateness for i, o in enumerate(plan.sides) if i != s)
         for s, side in enumerate(plan.sides)
     ]
+
+
+def grid_shape(plan: Plan, strategy: Learning | None) -> GridShape:
+    """Say into what cells each stream's rows go."""
+    spans, parts = [], []
+    lives = lives_of(plan)
     for side, life in zip(plan.sides, lives, strict=True):
         wanted = 1 if strategy is None or not life else _parts(plan, strategy, side.name)
         floating = plan.time.dtype.kind == "f"

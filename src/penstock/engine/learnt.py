@@ -14,7 +14,7 @@ from penstock.engine.kernels.watch import watch_again
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.engine.arrays import Array, Integers
+    from penstock.engine.arrays import Array
     from penstock.engine.operator import Operator
 
 _LENGTH_BYTES = 8
@@ -46,7 +46,7 @@ def write_learnt(operator: Operator) -> bytes:
     for name in GAUGE.names or ():
         arrays[f"gauges.{name}"] = memory.gauges[name]
     for s in range(memory.streams.size):
-        rows = _in_queue(operator, s)
+        rows = operator.store.in_queue(s)
         arrays[f"matches.{s}"] = memory.rows["matches"][rows]
         arrays[f"grades.{s}"] = np.zeros(rows.size, np.int16)
         if memory.links.size:
@@ -88,7 +88,7 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
         memory.watched[name][: births.size] = learnt[f"watched.{name}"]
     everyone = []
     for s in range(memory.streams.size):
-        rows = _in_queue(operator, s)
+        rows = operator.store.in_queue(s)
         memory.rows["matches"][rows] = learnt[f"matches.{s}"]
         if memory.odds.size:
             for name in ODDS.names or ():
@@ -104,12 +104,3 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
         operator.learner.restore(
             {n.removeprefix(prefix): a for n, a in learnt.items() if n.startswith(prefix)}
         )
-
-
-def _in_queue(operator: Operator, s: int) -> Integers:
-    """Give a stream's rows in time order."""
-    memory = operator.store.memory
-    record = memory.streams[s]
-    base = int(record["base"])
-    queue = memory.queue[base + int(record["head"]) : base + int(record["tail"])]
-    return queue[queue >= 0].astype(np.int64)

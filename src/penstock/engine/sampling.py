@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.kernels import layout, lots
-from penstock.engine.learning import Learner
+from penstock.engine.learning import Learner, lives_of
 from penstock.goals import Sample
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.outlook import Outlook
@@ -54,6 +54,8 @@ class Sampler(Learner):
     ) -> None:
         super().__init__(plan, strategy, store, coder, rows)
         self._strategy = strategy
+        # Not the grids', which have a length also where rows need not wait.
+        self._waits = [float(life) for life in lives_of(plan)]
         goal = plan.spec.goal
         wanted = goal.fraction if isinstance(goal, Sample) else None
         self._most = wanted or (1.0 if strategy.by_match else np.inf)
@@ -94,8 +96,7 @@ class Sampler(Learner):
 
     def _sizes(self, s: int, likely: Floats) -> Floats:
         """Give sizes of clusters on one scale for all streams: 1 is the average of the largest."""
-        lives = self._lives()
-        scales = [self._rate_of_others(o) * life for o, life in enumerate(lives)]
+        scales = [self._rate_of_others(o) * life for o, life in enumerate(self._waits)]
         scale = scales[s] / max(scales) if max(scales) > 0 else 1.0
         return np.maximum(likely * scale, _LEAST_SIZE)
 
@@ -109,7 +110,7 @@ class Sampler(Learner):
         if self._rates.elapsed and self._likeliness is not None:
             rates = [self._rates.of(o) for o in range(self._turned.size)]
             by_value = self._likeliness.per_time(s, values, words, rates)
-            by_value *= float(self._lives()[s])
+            by_value *= self._waits[s]
         if self.evidence.is_decided and not np.isnan(by_age):
             matches = by_value if self._follows_values else np.full(values.size, by_age)
         else:
@@ -119,7 +120,7 @@ class Sampler(Learner):
     def _set_unknown_limits(self, s: int) -> None:
         """Say what is expected of rows that came when nothing was known: of all that there are."""
         memory = self._store.memory
-        rows = self._rows(s)
+        rows = self._store.in_queue(s)
         if not rows.size or self._is_given[s]:
             return
         words = memory.slots[memory.rows["slot"][rows], layout.WORD]
@@ -185,7 +186,7 @@ class Sampler(Learner):
 
     def _population(self, s: int) -> Population:
         """Give what is known of a stream's tuples that are alive at a time."""
-        tuples = self._rates.of(s) * float(self._lives()[s])
+        tuples = self._rates.of(s) * self._waits[s]
         alone = np.ones(1)
         none = np.zeros(0)
         if self._strategy.by_match:
@@ -214,7 +215,7 @@ class Sampler(Learner):
 
     def _population_of_rows(self, s: int, tuples: float) -> Population:
         """Give it from the rows in memory, each for as many as it stands for."""
-        rows = self._rows(s)
+        rows = self._store.in_queue(s)
         if not rows.size:
             return Population(tuples, np.ones(1), np.ones(1), np.zeros(0))
         weights = 1.0 / self._chances(rows)
@@ -230,8 +231,8 @@ class Sampler(Learner):
         predicted: list[list[Floats]] = [[] for _ in self._experts]
         came, weights = [], []
         for s in range(self._turned.size):
-            rows = self._rows(s)
-            ages = (float(self._now or 0) - memory.rows["time"][rows]) / (self._lives()[s] or 1.0)
+            rows = self._store.in_queue(s)
+            ages = (float(self._now or 0) - memory.rows["time"][rows]) / (self._waits[s] or 1.0)
             rows, ages = rows[ages > 0], np.minimum(ages[ages > 0], 1.0)
             if not rows.size:
                 continue
@@ -253,14 +254,6 @@ class Sampler(Learner):
             weight / weight.mean(),
             0.0,  # the rows' whole lives are compared each time
         )
-
-    def _rows(self, s: int) -> Integers:
-        """Give a stream's rows, in time order."""
-        memory = self._store.memory
-        record = memory.streams[s]
-        base = int(record["base"])
-        queue = memory.queue[base + int(record["head"]) : base + int(record["tail"])]
-        return queue[queue >= 0].astype(np.int64)
 
     def _chances(self, rows: Integers) -> Floats:
         """Give the chances with which rows are in the sample now."""

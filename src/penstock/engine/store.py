@@ -109,6 +109,13 @@ class Store:
         """Rows held now."""
         return int(self.memory.rule["held"][0])
 
+    def in_queue(self, s: int) -> Integers:
+        """Give a stream's rows in time order."""
+        record = self.memory.streams[s]
+        base = int(record["base"])
+        queue = self.memory.queue[base + int(record["head"]) : base + int(record["tail"])]
+        return queue[queue >= 0].astype(np.int64)
+
     def live_words(self) -> Integers:
         """Words of the keys that have rows."""
         used = self.memory.slots[: int(self.memory.rule["fresh_slot"][0])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
@@ -103,6 +104,7 @@ def strategy_for(goal: Goal) -> Strategy:
     _check_use(goal, name, "curve", used=kind.needs_curve)
     _check_use(goal, name, "frequencies", used=kind.needs_frequencies)
     _check_use(goal, name, "matches", used=kind is Uniform)
+    _check_use(goal, name, "rounding", used=kind is Uniform)
     return kind.of(goal)
 
 
@@ -124,7 +126,8 @@ def reason_for(goal: Goal) -> str | None:
 
 def _check_use(goal: Goal, name: str, what: str, *, used: bool) -> None:
     """Refuse what the user knows if the strategy would not look at it."""
-    if getattr(goal, what, None) is not None and not used:
+    usual = {each.name: each.default for each in fields(goal)}
+    if what in usual and getattr(goal, what) != usual[what] and not used:
         raise SpecificationError(
             must(
                 f"{what} of {type(goal).__name__}",

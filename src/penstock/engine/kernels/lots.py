@@ -21,6 +21,7 @@ from penstock.engine.kernels import heap
 from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import NO_MATCH, NOTHING, WATCHED, Memory
 from penstock.engine.kernels.removal import evict
+from penstock.engine.kernels.watch import add_to_gauge
 from penstock.engine.kernels.words import stir
 
 if TYPE_CHECKING:
@@ -223,22 +224,13 @@ def sift(memory: Memory, results: Results, start: int) -> None:
 
 @kernel
 def _note_result(memory: Memory, row: int, stream: int, weight: float) -> None:
-    """Add a result of a sample of rows to the estimate of all results, and to its variance.
-
-    As `watch._note_watched` does.
-    """
+    """Add a result of a sample of rows to the estimate of all results."""
     odds = memory.odds[row]
-    gauge = memory.gauges[stream]
     batch = memory.rule[0]["batch"]
     if odds["batch"] != batch:
         odds["batch"] = batch
         odds["batch_cover"] = 0.0
-    gauge["total"] += weight
-    gauge["batch_total"] += weight
-    gauge["variance"] += weight * (weight - 1.0 + 2.0 * odds["cover"])
-    gauge["batch_variance"] += weight * (weight - 1.0 + 2.0 * odds["batch_cover"])
-    odds["cover"] += weight - 1.0
-    odds["batch_cover"] += weight - 1.0
+    add_to_gauge(memory, stream, odds, weight)
 
 
 @rare

@@ -170,6 +170,23 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
                 _note_watched(memory, arrival["time"], row)
 
 
+@kernel
+def add_to_gauge(memory: Memory, stream: int, entry: np.void, weight: float) -> None:
+    """Add a result of a row to the estimate of all results of its stream, and to its variance.
+
+    `entry` is what is kept of the row's results so far; `weight` is 1 / its chance.
+    """
+    gauge = memory.gauges[stream]
+    gauge["total"] += weight
+    gauge["batch_total"] += weight
+    # Var(sum of I_t / p_t) = sum of (1/p_t - 1) + 2 sum over s < t of (1/p_s - 1), as a row that is
+    # there at t was at s; each term is estimated by itself times 1 / p_t.
+    gauge["variance"] += weight * (weight - 1.0 + 2.0 * entry["cover"])
+    gauge["batch_variance"] += weight * (weight - 1.0 + 2.0 * entry["batch_cover"])
+    entry["cover"] += weight - 1.0
+    entry["batch_cover"] += weight - 1.0
+
+
 @rare
 def _note_watched(memory: Memory, time: float, row: int) -> None:
     """Note a result of a watched row."""
@@ -182,15 +199,7 @@ def _note_watched(memory: Memory, time: float, row: int) -> None:
     memory.matched[stream, min(part, record["parts"] - 1)] += weight
     if memory.streams.size > 2:
         return  # one of many that waited: whether the others had stayed, nobody knows
-    gauge = memory.gauges[stream]
-    gauge["total"] += weight
-    gauge["batch_total"] += weight
-    # Var(sum of I_t / p_t) = sum of (1/p_t - 1) + 2 sum over s < t of (1/p_s - 1), as a row that is
-    # watched at t was at s; each term is estimated by itself times 1 / p_t.
-    gauge["variance"] += weight * (weight - 1.0 + 2.0 * entry["cover"])
-    gauge["batch_variance"] += weight * (weight - 1.0 + 2.0 * entry["batch_cover"])
-    entry["cover"] += weight - 1.0
-    entry["batch_cover"] += weight - 1.0
+    add_to_gauge(memory, stream, entry, weight)
 
 
 @rare
