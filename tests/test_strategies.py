@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.goals import Goal
 from penstock.strategies import STRATEGIES, Arriving, Evict, Settings, Strategy, strategy_for
 from penstock.testing import canonical_rows
 from tests.conformance.checks import goal_of, is_sample
@@ -16,7 +17,6 @@ from tests.conformance.checks import goal_of, is_sample
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from penstock.goals import Goal
 
 EACH = ps.Stream(time="t", window=1000)
 # Samples have one fraction for all streams, and no shares.
@@ -88,10 +88,13 @@ def refusal(goal: Goal) -> str:
 
 
 def test_a_goal_that_no_strategy_serves_is_refused_by_name() -> None:
-    goal = ps.MaxImportance(of="price")
+    class MaxSpeed(Goal):
+        pass
+
+    goal = MaxSpeed()
     words = refusal(goal)
-    assert f"goal must be one that a strategy serves; got {goal!r}" in words
-    assert "served so far: MaxSubset(), Sample()" in words
+    assert "goal must be one that a strategy serves; got" in words
+    assert "served so far: MaxSubset(), MaxImportance(), Sample()" in words
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,10 @@ class StreamMetrics:
         In memory now.
     held_most
         In memory at most.
+    ended
+        Rows whose time in memory is over, and those dropped for lack of room, which had none.
+    lived, lived_squares
+        The parts of their windows for which these stayed, added up, and their squares.
     row_bytes
         Mean size of a row's payload.
     """
@@ -61,6 +65,9 @@ class StreamMetrics:
     expired: int = 0
     held: int = 0
     held_most: int = 0
+    ended: int = 0
+    lived: float = field(default=0.0, compare=False)
+    lived_squares: float = field(default=0.0, compare=False)
     row_bytes: float = 0.0
 
     @property
@@ -97,6 +104,9 @@ class Metrics:
     estimated, variance
         What the watched tuples say: how many results there were to find, and the variance of that
         estimate.
+    importance, importance_estimated, importance_variance
+        If importance is the goal: that of all results, and what the watched tuples say of how
+        much there was to find.
     forced
         Of a sample: how often the sampling fraction had to fall because memory was full.
     fractions, shards
@@ -128,6 +138,9 @@ class Metrics:
     batch_variance: float = field(default=0.0, compare=False)
     follows: Mapping[str, int] = field(default_factory=dict)
     behind: Mapping[str, float] = field(default_factory=dict)
+    importance: float = field(default=0.0, compare=False)
+    importance_estimated: float = field(default=0.0, compare=False)
+    importance_variance: float = field(default=0.0, compare=False)
     forced: int = 0
     fractions: float = 0.0
     shards: int = 0
@@ -164,6 +177,32 @@ class Metrics:
         if not self.lost:
             return Estimate(1.0, 1.0, 1.0)
         return recall_of(emitted, estimated, variance)
+
+    @property
+    def importance_recall(self) -> Estimate | None:
+        """The share of the importance of all results that was found, with a 95 % interval.
+
+        None if nothing can be said, or importance is not the goal.
+        """
+        if not self.lost and self.importance:
+            return Estimate(1.0, 1.0, 1.0)
+        return recall_of(self.importance, self.importance_estimated, self.importance_variance)
+
+    @property
+    def fairness(self) -> float | None:
+        """Jain's index of how equally long tuples stayed, as parts of their windows.
+
+        1 if all stayed equally long, near 0 if a few stayed and the others had no time at all;
+        None if nobody has left yet. Of tuples that have a window to stay in.
+
+        References
+        ----------
+        Eq. 4 of `kulkarni08` 3.5.
+        """
+        ended = sum(stream.ended for stream in self.streams.values() if stream.lived > 0)
+        lived = sum(stream.lived for stream in self.streams.values())
+        squares = sum(stream.lived_squares for stream in self.streams.values())
+        return lived**2 / (ended * squares) if squares else None
 
     @property
     def fraction(self) -> float | None:
@@ -225,6 +264,9 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         batch_variance=sum(part.batch_variance for part in parts),
         follows=_total_by_name([part.follows for part in parts]),
         behind=_total_by_name([part.behind for part in parts]),
+        importance=sum(part.importance for part in parts),
+        importance_estimated=sum(part.importance_estimated for part in parts),
+        importance_variance=sum(part.importance_variance for part in parts),
         forced=sum(part.forced for part in parts),
         fractions=sum(part.fractions for part in parts),
         shards=sum(part.shards for part in parts),

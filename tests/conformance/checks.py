@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import penstock as ps
 from penstock.engine.heard import hear_all
+from penstock.engine.identity import content_hashes
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.sharding import route
@@ -54,8 +55,16 @@ class Case:
 
 def goal_of(strategy: str | None, half_life: float = 2.0) -> Goal:
     """Give a goal that the strategy serves."""
-    kind = ps.Sample if is_sample(strategy) else ps.MaxSubset
-    return kind(strategy=strategy, half_life=half_life)
+    if strategy is not None and ps.MaxSubset not in STRATEGIES[strategy].serves:
+        if not is_sample(strategy):
+            return ps.MaxImportance(of=some_importance, strategy=strategy, half_life=half_life)
+        return ps.Sample(strategy=strategy, half_life=half_life)
+    return ps.MaxSubset(strategy=strategy, half_life=half_life)
+
+
+def some_importance(table: pa.Table) -> npt.NDArray[np.int64]:
+    """Give rows an importance from 1 to 10 that follows from what they hold."""
+    return content_hashes(table) % 10 + 1
 
 
 def serves(strategy: str, streams: int) -> bool:
@@ -142,7 +151,9 @@ def counted(metrics: Metrics) -> Metrics:
 
 
 def unweighted(result: pa.Table) -> Rows:
-    """Give results as the exact join gives them: of a sample, without weights and clusters."""
+    """Give results as the exact join gives them: without weights, clusters and importance."""
+    if "importance" in result.column_names:
+        result = result.drop_columns(["importance"])
     if "cluster" in result.column_names:
         ones = pa.array(np.ones(result.num_rows))
         weight = result.column_names.index("weight")

@@ -24,7 +24,7 @@ def account(operator: Operator) -> Metrics:
             operator.measured[s] if operator.memory_limit else (watch.arrived, watch.payload_bytes)
         )
         row_bytes = float(size / rows) if rows else 0.0
-        counted = ("dropped", "evicted", "expired", "held", "held_most")
+        counted = ("dropped", "evicted", "expired", "held", "held_most", "ended")
         # One shard answers for what came to all of them; the rest of what it got are copies.
         arrived = watch.arrived
         if operator.shards > 1:
@@ -37,6 +37,8 @@ def account(operator: Operator) -> Metrics:
             far_ahead=watch.far_ahead,
             null_keys=watch.null_keys,
             row_bytes=row_bytes,
+            lived=float(record["lived"]),
+            lived_squares=float(record["lived_squares"]),
             **{name: int(record[name]) for name in counted},
         )
         total_bytes += int(record["held_at_most"]) * (row_bytes + row_overhead(operator.plan))
@@ -51,6 +53,9 @@ def account(operator: Operator) -> Metrics:
         inserted=int(records["inserted"].sum()),
         compared=int(rule["compared"][0]),
         why=None if operator.strategy is None else reason_for(operator.plan.spec.goal),
+        importance=operator.meter.found,
+        importance_estimated=operator.meter.estimated,
+        importance_variance=operator.meter.variance,
         **_estimates(operator),
     )
 

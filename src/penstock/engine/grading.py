@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.engine.kernels import grid
 from penstock.engine.learning import Learner
+from penstock.goals import MaxImportance
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.outlook import Outlook
 from penstock.strategies import Waiting
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan
+    from penstock.engine.scores import Scores
     from penstock.engine.store import Store
     from penstock.strategies import ScoringStrategy
 
@@ -30,15 +32,30 @@ _WORTHLESS = 2.0**-60
 _GRADE_EVERY = 4
 # Values by which memory is divided.
 _VALUES = 4096
+# Tuples of each stream whose importance is remembered.
+_LATEST = 1024
 
 
 class Grader(Learner):
     """Grades rows by what is expected of them, ranks their cells, and divides memory."""
 
     def __init__(
-        self, plan: Plan, strategy: ScoringStrategy, store: Store, coder: KeyCoder, rows: int
+        self,
+        plan: Plan,
+        strategy: ScoringStrategy,
+        store: Store,
+        coder: KeyCoder,
+        rows: int,
+        scores: Scores | None,
     ) -> None:
         super().__init__(plan, strategy, store, coder, rows)
+        self._scores = scores if strategy.by_importance else None
+        goal = plan.spec.goal
+        self._fairness = goal.fairness if isinstance(goal, MaxImportance) else 0.0
+        # Importance of the latest tuples, as they came.
+        self._latest: list[Floats] = [np.zeros(0) for _ in plan.sides]
+        self._met: dict[int, Floats] = {}  # of this piece
+        self._partners = list(self._latest)  # as of the last review
         self._strategy = strategy
         self._graded = np.zeros(len(plan.sides), np.int64)  # births when rows were last graded
 
@@ -52,7 +69,41 @@ class Grader(Learner):
 
     def _meet(self, s: int, arrivals: Array, mine: Array, likely: Floats) -> None:
         fresh = Waiting(np.zeros(mine.size), likely, np.zeros(mine.size))
-        grid.set_grades(arrivals, mine["at"], likely, self._grades(s, fresh))
+        matters = np.ones(1)
+        if self._scores is not None:
+            coming = arrivals[mine["at"]]
+            self._met[s] = self._scores.each_at(s, coming["ref"], coming["time"])
+            matters = self._matters(s, self._met[s])
+        grid.set_grades(arrivals, mine["at"], likely, self._grades(s, fresh, matters))
+
+    def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
+        """Note who came."""
+        super().end_piece(arrivals, at, stop)
+        if self._scores is None:
+            return
+        for s, (mine, _) in self._coming.items():
+            came = int(np.searchsorted(mine["at"], stop))
+            if came:
+                self._latest[s] = np.concatenate([self._latest[s], self._met[s][:came]])
+
+    def _matters(self, s: int, importance: Floats) -> Floats:
+        """Give what a result of a tuple matters, by its importance: 1 is the average.
+
+        The others' are taken to be as they were of late, whatever the tuple's own is.
+        """
+        if self._scores is None:
+            return np.ones(1)
+        others = [each for o, each in enumerate(self._partners) if o != s and each.size]
+        if not others or not self._partners[s].size:
+            return np.maximum(importance, 1e-12)
+        expected = self._scores.expected(importance, others)
+        usual = self._scores.expected(self._partners[s], others).mean()
+        return expected / max(usual, 1e-300)
+
+    def rescore(self) -> None:
+        """Grade all rows anew: importance has been redefined."""
+        for s in range(self._turned.size):
+            self._grade_again(s, at_once=True)
 
     def _turn_over(self, s: int, steps: int, *, changed: bool) -> None:
         if self._is_time_to_divide(s, steps):
@@ -62,6 +113,8 @@ class Grader(Learner):
             self._rank(each)
 
     def _review(self) -> None:
+        self._latest = [each[-_LATEST:] for each in self._latest]
+        self._partners = [np.sort(each) for each in self._latest]
         for s in range(self._turned.size):
             self._grade_again(s)
 
@@ -79,6 +132,10 @@ class Grader(Learner):
             for s in range(self._turned.size)
         ]
         wanted = np.array(divide(rows, outputs)) / rows
+        if self._fairness:
+            # As many rows of each stream as come in its window: all then stay equally long.
+            alive = np.array([o.rate * o.curve.parts for o in self._outlooks])
+            wanted = (1 - self._fairness) * wanted + self._fairness * alive / max(alive.sum(), 1e-9)
         memory.streams["share"] = (memory.streams["share"] + wanted) / 2
 
     def _by_value(self, s: int, expert: ScoringStrategy) -> Outlook:
@@ -114,12 +171,14 @@ class Grader(Learner):
 
     # --- Grades and ranks
 
-    def _grades(self, s: int, tuples: Waiting) -> Integers:
+    def _grades(self, s: int, tuples: Waiting, matters: Floats) -> Integers:
         octave = self._strategy.grades_per_octave
         if not octave:
             return np.zeros(tuples.ages.size, np.int64)
         expert = self._expert
-        weights = np.maximum(expert.weights(self._outlooks[s], tuples), 1e-300)
+        weights = np.maximum(expert.weights(self._outlooks[s], tuples) * matters, 1e-300)
+        if self._fairness:
+            weights = weights ** (1.0 - self._fairness)
         grades = np.floor(octave * np.log2(weights) + 0.5).astype(np.int64) + octave * BELOW
         return np.clip(grades, 0, octave * (BELOW + ABOVE))
 
@@ -140,12 +199,21 @@ class Grader(Learner):
             likely = self._likeliness.of(s, rows["value"], rows["word"])
         ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
         tuples = Waiting(ages, likely, rows["matches"])
-        grid.rebuild(memory, s, np.ascontiguousarray(rows["row"]), self._grades(s, tuples))
+        row = np.ascontiguousarray(rows["row"])
+        matters = np.ones(1)
+        if self._scores is not None:
+            importance = self._scores.now(s, memory.rows["ref"][row])
+            matters = self._matters(s, importance)
+        grid.rebuild(memory, s, row, self._grades(s, tuples, matters))
 
     def _rank(self, s: int) -> None:
         """Rank a stream's cells by score: what its age is worth, times the weight of the grade."""
         memory = self._store.memory
         worth = self._expert.by_age(self._outlooks[s])
+        if self._fairness:
+            # What is left of its window, for all alike: by that alone the oldest leaves first.
+            to_come = 1.0 - np.arange(worth.size) / worth.size
+            worth = worth ** (1.0 - self._fairness) * to_come**self._fairness
         worth = np.append(worth, 0.0)  # who has outlived its time
         rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
         some = worth > worth.max() * _WORTHLESS
@@ -167,11 +235,16 @@ class Grader(Learner):
 
     def save(self) -> dict[str, np.ndarray]:
         """Give what was learnt, for `restore`."""
-        return super().save() | {"graded": self._graded}
+        latest = {f"latest.{s}": each for s, each in enumerate(self._latest)}
+        partners = {f"partners.{s}": each for s, each in enumerate(self._partners)}
+        return super().save() | {"graded": self._graded} | latest | partners
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on where the saved one stopped."""
         super().restore(saved)
         self._graded = saved["graded"].copy()
+        count = range(self._turned.size)
+        self._latest = [saved[f"latest.{s}"].copy() for s in count]
+        self._partners = [saved[f"partners.{s}"].copy() for s in count]
         for s in range(self._turned.size):
             self._rank(s)

@@ -68,6 +68,12 @@ def _parts(plan: Plan, strategy: Learning, name: str) -> int:
     return len(given[name]) if given and name in given else strategy.parts
 
 
+def _in_proportion(predicted: Floats, came: Floats, weights: Floats) -> Floats:
+    """Give predictions that add up to what came: who leaves first is a matter of proportions."""
+    total, found = float(np.sum(weights * predicted)), float(np.sum(weights * came))
+    return predicted * (found / total) if total > 0 and found > 0 else predicted
+
+
 class Learner(ABC):
     """Learns what a strategy needs to know; who derives from it sets what the kernels act on."""
 
@@ -241,7 +247,10 @@ class Learner(ABC):
         told = likely > 0
         if outlook.curve.total > 0 and told.any():
             changed = self.evidence.add(
-                [each[told] for each in predicted], gained[told], weights[told], fade
+                [_in_proportion(each[told], gained[told], weights[told]) for each in predicted],
+                gained[told],
+                weights[told],
+                fade,
             )
         memory.watched["counted"][watched_places] = entries["matches"]
         if self._likeliness is not None:

@@ -58,6 +58,12 @@ class Monitor:
         begin_batch(self._store.memory)
         self._store.memory.rule["batch"] += 1
 
+    def births(self) -> Integers:
+        """Give the births of the rows that are watched."""
+        memory = self._store.memory
+        births: Integers = memory.rows["birth"][memory.watched["row"][: memory.rule["watched"][0]]]
+        return births
+
     def review(self) -> None:
         """Raise the threshold if fewer rows are watched than may be."""
         memory = self._store.memory

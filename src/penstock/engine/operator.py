@@ -13,16 +13,18 @@ from penstock.engine.grading import Grader
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
-from penstock.engine.kernels import layout
+from penstock.engine.kernels import heap, layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
 from penstock.engine.learning import Learner, grid_shape
+from penstock.engine.meter import Meter
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
 from penstock.engine.sampling import Sampler
+from penstock.engine.scores import scores_of
 from penstock.engine.store import Store, row_overhead
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import (
@@ -37,6 +39,7 @@ from penstock.strategies.base import Learning
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from penstock.budget import Budget
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
     from penstock.metrics import Metrics
@@ -84,25 +87,18 @@ class Operator:
         self.strategy = None if budget is None else strategy_for(plan.spec.goal)
         learning = self.strategy if isinstance(self.strategy, Learning) else None
         count = len(plan.sides)
-        evict = layout.EVICT_NOBODY
-        shares: tuple[float, ...] = (1.0 / count,) * count
-        self._rows: int | None = None
-        self.memory_limit: int | None = None
-        self.row_limit: int | None = None  # rows that may be held now
-        if budget is not None and self.strategy is not None:
-            settings = self.strategy.decide(count)
-            evict, shares = _EVICT[settings.evict], settings.shares
-            self._rows = None if budget.rows is None else _part(budget.rows, shard, shards)
-            self.row_limit = self._rows
-            memory = budget.memory_bytes
-            self.memory_limit = None if memory is None else _part(memory, shard, shards)
-            if self.memory_limit is not None:
-                self.row_limit = self.memory_limit // row_overhead(
-                    plan
-                )  # until rows have been measured
+        # The budget's, and how many rows may be held now.
+        self._rows, self.memory_limit, self.row_limit = self._limits(budget)
+        settings = None if self.strategy is None else self.strategy.decide(count)
+        evict = layout.EVICT_NOBODY if settings is None else _EVICT[settings.evict]
         self.store = Store(plan, evict, grid_shape(plan, learning))
-        self.store.memory.streams["share"] = shares
+        if settings is not None:
+            self.store.memory.streams["share"] = settings.shares
+            self.store.memory.rule["favours_old"] = settings.favours_old
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
+        self.scores = scores_of(plan, self.payloads)
+        self.meter = Meter()
+        self.store.memory.rule["weighs"] = self.scores is not None and count == 2
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
@@ -123,12 +119,23 @@ class Operator:
             self.monitor = Monitor(plan, self.store, budget, self.strategy, shard)
         rows = self.row_limit or 0
         if isinstance(self.strategy, ScoringStrategy):
-            self.learner = Grader(plan, self.strategy, self.store, self.coder, rows)
+            self.learner = Grader(plan, self.strategy, self.store, self.coder, rows, self.scores)
         elif isinstance(self.strategy, SamplingStrategy):
             self.learner = Sampler(plan, self.strategy, self.store, self.coder, rows)
         self._interval = _interval(self.row_limit)
         self.reviewed = -1  # births at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
+
+    def _limits(self, budget: Budget | None) -> tuple[int | None, int | None, int | None]:
+        """Give this shard's part of the budget: rows, bytes, and the rows that this means."""
+        if budget is None:
+            return None, None, None
+        if budget.memory_bytes is None:
+            rows = None if budget.rows is None else _part(budget.rows, self.shard, self.shards)
+            return rows, None, rows
+        memory = _part(budget.memory_bytes, self.shard, self.shards)
+        # Until rows have been measured.
+        return None, memory, memory // row_overhead(self.plan)
 
     def process(
         self,
@@ -192,7 +199,7 @@ class Operator:
         side, payload, watch = self.plan.sides[s], self.payloads[s], self.watches[s]
         table = tables.get(side.name)
         if table is not None:
-            payload.batch = table.combine_chunks()
+            payload.begin(table.combine_chunks())
             watch.arrived += table.num_rows
             watch.payload_bytes += table.nbytes
         return read_side(
@@ -243,7 +250,12 @@ class Operator:
         seed = self.plan.spec.seed
         priorities: list[Floats] = []
         for s, side in enumerate(sides):
-            arriving = Arriving(s, side.times, partial(draws, seed, s, side.times, side.identities))
+            importance = None
+            if self.scores is not None:
+                importance = self.scores.each_at(s, side.index, side.times)
+            arriving = Arriving(
+                s, side.times, partial(draws, seed, s, side.times, side.identities), importance
+            )
             given = self.strategy.priorities(arriving)
             if given is None:
                 return
@@ -285,18 +297,14 @@ class Operator:
         most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
         if self.monitor is not None:
             self.monitor.begin_batch()
+            self.meter.forget(self.monitor.births())
         if self.learner is not None:
             self.learner.begin_batch(arrivals)
+        if self.scores is not None:
+            self.scores.begin_batch(arrivals)
         at = 0
         while at < arrivals.size:
-            births = int(self.store.memory.rule["births"][0])
-            stop = min(at + self._interval - births % self._interval, arrivals.size)
-            if births % self._interval == 0 and births != self.reviewed:
-                self.reviewed = births
-                self._review(int(arrivals["limit"][at]))
-            if self.learner is not None:
-                stop = self.learner.next_edge(at, stop)
-                self.learner.begin_piece(arrivals, at, stop)
+            stop = self._begin_piece(arrivals, at)
             self.store.reserve(stop - at, most)
             reached = join(
                 self.store.memory,
@@ -316,6 +324,42 @@ class Operator:
             at = reached
         if self._produced.produced[0]:
             yield self._results()
+
+    def _begin_piece(self, arrivals: Array, at: int) -> int:
+        """Act on what has changed before an arrival; give where the next change may be."""
+        births = int(self.store.memory.rule["births"][0])
+        stop = min(at + self._interval - births % self._interval, arrivals.size)
+        if self.scores is not None:
+            stop = self.scores.next_edge(at, stop)
+            if self.scores.is_redefined(at):
+                self._rescore()
+        if births % self._interval == 0 and births != self.reviewed:
+            self.reviewed = births
+            self._review(int(arrivals["limit"][at]))
+        if self.learner is not None:
+            stop = self.learner.next_edge(at, stop)
+            self.learner.begin_piece(arrivals, at, stop)
+        return stop
+
+    def _rescore(self) -> None:
+        """Let rows in memory matter as much as is defined by now."""
+        if self.strategy is None or not self.strategy.by_importance:
+            return
+        if isinstance(self.learner, Grader):
+            self.learner.rescore()
+        else:
+            self.set_priorities()
+
+    def set_priorities(self) -> None:
+        """Set the priorities of rows in memory by their importance, if that is what they are."""
+        if self.scores is None or self.strategy is None or self.learner is not None:
+            return
+        if self.strategy.by_importance:
+            memory = self.store.memory
+            for s in range(len(self.plan.sides)):
+                rows = self.store.in_queue(s)
+                memory.rows["priority"][rows] = self.scores.now(s, memory.rows["ref"][rows])
+                heap.rebuild(memory, s)
 
     def _review(self, limit: int) -> None:
         """Reconsider what is decided on; called after every so many arrivals."""
@@ -357,6 +401,13 @@ class Operator:
         columns.append(pa.array(weights))
         if self.plan.is_sample:
             columns.append(pa.array(results.clusters[:count] * self.shards + self.shard))
+        if self.scores is not None:
+            importance = self.scores.of_results(refs, times)
+            weights = np.zeros(count)
+            if self.store.memory.rule["weighs"][0] and self.store.memory.rule["notes"][0]:
+                weights = results.weights[:count]
+            self.meter.add(importance, weights, results.clusters[:count])
+            columns.append(pa.array(importance))
         return pa.Table.from_arrays(columns, schema=schema)
 
     def metrics(self) -> Metrics:

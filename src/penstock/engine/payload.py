@@ -7,7 +7,7 @@ of it is gaps the rest is moved into a new one. So what has been saved needs no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,8 @@ from penstock.engine.kernels.layout import REF_BITS, REF_MASK
 from penstock.engine.kernels.settle import settle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.engine.arrays import Floats, Indices, Integers, Mask
     from penstock.engine.store import Store
 
@@ -33,6 +35,7 @@ class SubWindow:
     rows: Indices  # where each is, or was, in the kernels' memory
     births: Integers
     priorities: Floats
+    looked_up: dict[int, Floats] = field(default_factory=dict)  # see `Payload.look_up`
 
 
 class Payload:
@@ -43,6 +46,7 @@ class Payload:
         self._stream = stream
         self._serials = 0
         self.batch = schema.empty_table()
+        self._looked_up: dict[int, Floats] = {}  # of the batch
         self.sub_windows: dict[int, SubWindow] = {}  # by number, the oldest first
 
     def live(self, number: int) -> Mask:
@@ -77,13 +81,33 @@ class Payload:
         everything = pa.concat_tables(tables)
         return everything.take(pa.array(starts[numbers] + (refs & REF_MASK)))
 
+    def begin(self, batch: pa.Table) -> None:
+        """Take the batch that is to be joined."""
+        self.batch = batch
+        self._looked_up = {}
+
+    def look_up(self, refs: Integers, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
+        """Give a number for each row that is referred to, computed once for each table and key."""
+        numbers = refs >> REF_BITS
+        found = np.empty(refs.size)
+        for number in np.unique(numbers):
+            known, table = self._looked_up, self.batch
+            if number:
+                window = self.sub_windows[int(number)]
+                known, table = window.looked_up, window.table
+            if key not in known:
+                known[key] = compute(table)
+            here = numbers == number
+            found[here] = known[key][refs[here] & REF_MASK]
+        return found
+
     def settle(self, rows: Indices) -> None:
         """Keep what is left of the batch, the given rows in time order, and let go of the rest."""
         index = self._store.memory.rows["ref"][rows] & REF_MASK
         for start in range(0, rows.size, MOST_ROWS):
             part = index[start : start + MOST_ROWS]
             self._add(_take(self.batch, part, rows.size), rows[start : start + MOST_ROWS])
-        self.batch = self.batch.slice(0, 0)
+        self.begin(self.batch.slice(0, 0))
         self._tidy()
 
     def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:

@@ -15,7 +15,7 @@ from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
 from penstock.engine.values import ValueScale, bucket_width, common_values
 from penstock.errors import SchemaError, must
-from penstock.goals import Sample
+from penstock.goals import MaxImportance, Sample
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:
@@ -103,15 +103,22 @@ class Plan:
         return isinstance(self.spec.goal, Sample)
 
     @property
+    def has_importance(self) -> bool:
+        """Whether results carry their importance."""
+        return isinstance(self.spec.goal, MaxImportance)
+
+    @property
     def result_schema(self) -> pa.Schema:
         """Schema of the results: a struct per stream, ``time`` and ``weight``.
 
-        And ``cluster``, of a sample.
+        And ``cluster``, of a sample, or ``importance``, if that is the goal.
         """
         fields = [pa.field(side.name, pa.struct(list(side.schema))) for side in self.sides]
         fields += [pa.field("time", self.time.type), pa.field("weight", pa.float64())]
         if self.is_sample:
             fields.append(pa.field("cluster", pa.int64()))
+        if self.has_importance:
+            fields.append(pa.field("importance", pa.float64()))
         return pa.schema(fields)
 
 

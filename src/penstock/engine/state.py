@@ -55,6 +55,9 @@ _STREAM_FIELDS = [
     "dropped",
     "evicted",
     "expired",
+    "ended",
+    "lived",
+    "lived_squares",
 ]
 _RULE_FIELDS = [
     "held_most",
@@ -153,6 +156,10 @@ def restore(
     operator.emitted_before = head["emitted_before"]
     if learnt is not None:
         put_back(operator, learnt)
+    operator.meter.restore({name: np.array(each) for name, each in head["meter"].items()})
+    if operator.scores is not None:
+        operator.scores.resume(memory.streams["clock"].max())
+        operator.set_priorities()
     operator.saved = {name: Seal(*seal) for name, seal in head["chunks"].items()}
     return operator
 
@@ -176,6 +183,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "row_limit": operator.row_limit,
         "reviewed": operator.reviewed,
         "emitted_before": operator.emitted_before,
+        "meter": {name: array.tolist() for name, array in operator.meter.save().items()},
         "shares": memory.streams["share"].tolist(),
         "sub_windows": [
             [window.serial for window in payload.sub_windows.values()]

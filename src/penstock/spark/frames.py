@@ -106,7 +106,7 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
 
 def check_names(spec: Specification) -> None:
     """Refuse streams whose columns in the result Spark could not tell apart."""
-    seen = {"time": "time", "weight": "weight", "cluster": "cluster"}
+    seen = {"time": "time", "weight": "weight", "cluster": "cluster", "importance": "importance"}
     for name in spec.names:
         other = seen.setdefault(name.casefold(), name)
         if other != name:
@@ -136,6 +136,7 @@ def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
             StructField("time", time, metadata=metadata),
             StructField("weight", DoubleType()),
             *([StructField("cluster", LongType())] if plan.is_sample else []),
+            *([StructField("importance", DoubleType())] if plan.has_importance else []),
         ]
     )
 

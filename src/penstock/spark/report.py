@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 _OTHERS = {"streams", "strategy", "why", "follows", "behind"}
 _JOIN = tuple(field.name for field in fields(Metrics) if field.name not in _OTHERS)
-_ESTIMATES = {"estimated", "variance", "batch_estimated", "batch_variance", "fractions"}
+_FLOATS = {"lived", "lived_squares"}
+_ESTIMATES = {
+    "estimated",
+    "variance",
+    "batch_estimated",
+    "batch_variance",
+    "fractions",
+    "importance",
+    "importance_estimated",
+    "importance_variance",
+}
 _STREAM = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
     "payload_bytes",
@@ -74,13 +84,14 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
 
 def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
     """Make metrics of what Spark has observed."""
-    streams: dict[str, dict[str, int]] = {}
+    streams: dict[str, dict[str, float]] = {}
     models: dict[str, dict[str, float]] = {"follows": {}, "behind": {}}
     for name, value in observed.items():
         kind, colon, model = name.partition(":")
         stream, dot, counter = name.rpartition(".")
         if dot and counter in _STREAM:
-            streams.setdefault(stream, {})[counter] = int(value or 0)
+            number = float(value or 0)
+            streams.setdefault(stream, {})[counter] = number if counter in _FLOATS else int(number)
         elif colon:
             models[kind][model] = float(value or 0)
     return Metrics(
@@ -100,7 +111,7 @@ def _number(name: str, value: float | str | None) -> float | None:
     return float(value) if name in _ESTIMATES else int(value)
 
 
-def _stream_metrics(counted: dict[str, int]) -> StreamMetrics:
+def _stream_metrics(counted: dict[str, float]) -> StreamMetrics:
     size = counted.pop("payload_bytes")
     rows = counted["arrived"] + counted["copies"]
-    return StreamMetrics(**counted, row_bytes=size / rows if rows else 0.0)
+    return StreamMetrics(**counted, row_bytes=size / rows if rows else 0.0)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ class Estimate:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
-def size_of(emitted: int, total: float, variance: float) -> Estimate | None:
+def size_of(emitted: float, total: float, variance: float) -> Estimate | None:
     """Estimate the size of the true result.
 
     Parameters
@@ -67,7 +67,7 @@ def size_of(emitted: int, total: float, variance: float) -> Estimate | None:
     return Estimate(*(max(size, bound) for size in (total, total / spread, total * spread)))
 
 
-def recall_of(emitted: int, total: float, variance: float) -> Estimate | None:
+def recall_of(emitted: float, total: float, variance: float) -> Estimate | None:
     """Estimate the share of the true result that was given; parameters as in `size_of`.
 
     Examples

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
-from penstock.goals import Goal, MaxSubset, Sample
+from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import (
     Arriving,
@@ -24,11 +24,13 @@ from penstock.strategies.cluster import Cluster
 from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
+from penstock.strategies.greedy import Greedy
 from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
 from penstock.strategies.random import Random
 from penstock.strategies.uniform import Uniform
 from penstock.strategies.until_expiry import UntilExpiry
+from penstock.strategies.worth import Worth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,14 +62,28 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "eq-cluster": EqCluster,  # a sample: tuples with all their matches, equal chances
     "pps-cluster": PpsCluster,  # a sample: the same, with chances by size
     "cluster": Cluster,  # the one of the last two that tells sizes better
+    "greedy": Greedy,  # by importance alone
+    "worth": Worth,  # by importance times the matches to be expected
 }
 
+# What only IJOIN uses, which is not there yet.
+_OF_IJOIN = (
+    "maturity",
+    "unproductivity",
+    "penalty",
+    "decay",
+    "recompute",
+    "every",
+    "tolerance",
+)
+
 # Other names that papers have for them.
-_ALIASES: Mapping[str, str] = {"recent": "fifo"}
+_ALIASES: Mapping[str, str] = {"recent": "fifo", "size": "prob"}
 
 # What `strategy=None` means for each goal that is served.
 _CHOICES: Mapping[type[Goal], Callable[[Any], str]] = {
     MaxSubset: lambda goal: "best",  # noqa: ARG005  # the same for all
+    MaxImportance: lambda goal: "worth",  # noqa: ARG005
     Sample: lambda goal: "uniform" if goal.of in (goal.matches or ()) else "cluster",
 }
 
@@ -105,6 +121,9 @@ def strategy_for(goal: Goal) -> Strategy:
     _check_use(goal, name, "frequencies", used=kind.needs_frequencies)
     _check_use(goal, name, "matches", used=kind is Uniform)
     _check_use(goal, name, "rounding", used=kind is Uniform)
+    _check_use(goal, name, "fairness", used=kind is Worth)
+    for what in _OF_IJOIN:
+        _check_use(goal, name, what, used=False)
     return kind.of(goal)
 
 

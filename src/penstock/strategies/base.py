@@ -39,10 +39,13 @@ class Settings:
     shares
         The part of the budget that each stream may claim when memory is short; they add up to 1.
         What one stream leaves unused the others may use.
+    favours_old
+        Whether a newcomer with the lowest priority, or one as low as the lowest, is turned away.
     """
 
     evict: Evict
     shares: tuple[float, ...]
+    favours_old: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,14 @@ class Arriving:
     draws
         A function that gives each a random number in [0, 1), drawn from the seed and the tuple's
         own identity; for strategies that say they draw.
+    importance
+        How much each matters, if that is what the goal is about.
     """
 
     stream: int
     times: npt.NDArray[np.generic]
     draws: Callable[[], npt.NDArray[np.float64]]
+    importance: Floats | None = None
 
 
 def equal_shares(streams: int) -> tuple[float, ...]:
@@ -84,6 +90,7 @@ class Strategy(ABC):
     name: ClassVar[str]
     serves: ClassVar[tuple[type[Goal], ...]]
     draws: ClassVar[bool] = False  # whether it needs random numbers
+    by_importance: ClassVar[bool] = False  # whether it matters how much tuples matter
     needs_curve: ClassVar[bool] = False  # how a tuple's results are spread over its life
     needs_frequencies: ClassVar[bool] = False  # of the values that it matches
 

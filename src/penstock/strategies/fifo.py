@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from penstock.goals import Goal, MaxSubset
+from penstock.goals import Goal, MaxImportance, MaxSubset
 from penstock.strategies.base import Evict, Settings, Strategy, equal_shares
 
 
@@ -27,7 +27,7 @@ class Fifo(Strategy):
     """
 
     name: ClassVar[str] = "fifo"
-    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset, MaxImportance)
 
     def decide(self, streams: int) -> Settings:
         """Evict the oldest; share the budget equally."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from penstock.goals import Goal, MaxSubset
+from penstock.goals import Goal, MaxImportance, MaxSubset
 from penstock.statistics.frequency_output import frequency_output
 from penstock.strategies.base import ScoringStrategy
 
@@ -44,7 +44,7 @@ class Prob(ScoringStrategy):
     """
 
     name: ClassVar[str] = "prob"
-    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset, MaxImportance)
     needs_frequencies: ClassVar[bool] = True
     needs_fresh: ClassVar[bool] = True
     grades_per_octave: ClassVar[int] = 8

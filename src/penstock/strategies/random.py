@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from penstock.goals import Goal, MaxSubset
+from penstock.goals import Goal, MaxImportance, MaxSubset
 from penstock.strategies.base import Arriving, Evict, Settings, Strategy, equal_shares
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Random(Strategy):
     """
 
     name: ClassVar[str] = "random"
-    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
+    serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset, MaxImportance)
     draws: ClassVar[bool] = True
 
     def decide(self, streams: int) -> Settings:

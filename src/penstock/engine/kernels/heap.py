@@ -6,8 +6,8 @@ the history of the heap, so a restored heap evicts the same rows as one that was
 
 from __future__ import annotations
 
-from penstock.engine.kernels.jit import kernel
-from penstock.engine.kernels.layout import NOTHING, Memory
+from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.layout import NOTHING, WATCHED, Memory
 
 
 @kernel
@@ -78,3 +78,15 @@ def remove(memory: Memory, stream: int, row: int, size: int) -> None:
     memory.rows[moved]["heap"] = at
     if _rise(memory, stream, at) == at:
         _sink(memory, stream, at, last)
+
+
+@rare
+def rebuild(memory: Memory, stream: int) -> None:
+    """Order a stream's rows anew, after their priorities have changed."""
+    record = memory.streams[stream]
+    size = 0
+    for place in range(record["base"] + record["head"], record["base"] + record["tail"]):
+        row = memory.queue[place]
+        if row >= 0 and memory.rows[row]["heap"] > WATCHED:
+            push(memory, stream, row, size)
+            size += 1

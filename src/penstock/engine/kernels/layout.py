@@ -139,6 +139,9 @@ def stream_type(time: DType) -> DType:
             ("dropped", np.int64),
             ("evicted", np.int64),
             ("expired", np.int64),
+            ("ended", np.int64),  # rows that were in memory, or would have been with more of it
+            ("lived", np.float64),  # for how much of its window each of them stayed, added up
+            ("lived_squares", np.float64),
         ]
     )
 
@@ -178,6 +181,8 @@ def rule_type(value: DType) -> DType:
             ("by_size", np.int64),  # whether rows are chosen by what is expected of them
             ("forced", np.int64),  # how often the fraction fell because memory was full
             ("batch", np.int64),  # number of the batch
+            ("weighs", np.int64),  # whether results say which watched row waited for them
+            ("favours_old", np.int64),  # whether a newcomer of the lowest priority is turned away
         ]
     )
 

@@ -150,7 +150,10 @@ def _make_room(memory: Memory, arrival: np.void, watched: bool) -> bool:  # noqa
         return False
     if stream == newcomer and not watched:
         if rule["evict"] == EVICT_LOWEST:
-            if arrival["priority"] < memory.rows[victim]["priority"]:
+            lowest = memory.rows[victim]["priority"]
+            if arrival["priority"] < lowest:
+                return False
+            if rule["favours_old"] and arrival["priority"] == lowest:
                 return False
         elif rule["evict"] == EVICT_BY_SCORE and grid.is_lower(
             memory, stream, arrival["time"], arrival["grade"], victim
@@ -308,6 +311,7 @@ def join(
             insert(memory, arrival, slot, birth, False)
         elif not take_in(memory, arrival, slot, birth):
             streams[stream]["dropped"] += 1
+            streams[stream]["ended"] += 1
             memory.queue[place] = NOTHING
         if results.produced[0] >= ENOUGH:
             return at + 1

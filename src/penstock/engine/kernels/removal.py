@@ -18,6 +18,20 @@ from penstock.engine.kernels.watch import retire
 
 
 @kernel
+def _note_end(memory: Memory, stream: int, since: float) -> None:
+    """Note for how much of its window a row stayed in memory."""
+    record = memory.streams[stream]
+    now = record["clock"]
+    for other in range(memory.streams.size):
+        now = max(now, memory.streams[other]["clock"])
+    record["ended"] += 1
+    if record["window"] > 0:
+        lived = min(max((now - since) / record["window"], 0.0), 1.0)
+        record["lived"] += lived
+        record["lived_squares"] += lived * lived
+
+
+@kernel
 def remove(memory: Memory, row: int) -> None:
     """Take a row out of every structure."""
     rows = memory.rows
@@ -32,6 +46,7 @@ def remove(memory: Memory, row: int) -> None:
         heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
     elif rule["evict"] == EVICT_BY_SCORE:
         grid.leave(memory, row, stream)
+    _note_end(memory, stream, rows[row]["time"])
     memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
     rows[row]["ref"] = NOTHING
     rows[row]["next"] = rule["free_row"]

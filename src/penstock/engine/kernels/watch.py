@@ -161,13 +161,21 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     """Note results with the rows that waited for them, and what the watched ones tell."""
     rows = memory.rows
     members = results.members
+    weighs = memory.rule[0]["weighs"] != 0
     for at in range(start, stop):
+        if weighs:
+            results.weights[at] = 0.0
         for one in range(members.shape[1]):
             row = members[at, one]
             if rows[row]["matches"] < MOST_MATCHES:
                 rows[row]["matches"] += 1
             if rows[row]["heap"] <= WATCHED:
                 _note_watched(memory, arrival["time"], row)
+                if weighs:
+                    results.weights[at] = (
+                        1.0 / memory.watched[WATCHED - rows[row]["heap"]]["chance"]
+                    )
+                    results.clusters[at] = rows[row]["birth"]
 
 
 @kernel

@@ -1,0 +1,144 @@
+"""How much rows matter: their importance, from their payload, by what holds at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels.layout import NEVER
+from penstock.goals import MaxImportance
+from penstock.importance import result_importance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.payload import Payload
+    from penstock.engine.plan import Plan
+
+
+def scores_of(plan: Plan, payloads: Sequence[Payload]) -> Scores | None:
+    """Make the scores of a join whose goal is importance; None for others.
+
+    Raises
+    ------
+    SchemaError
+        If a stream has not the columns that its importance is made of.
+    """
+    goal = plan.spec.goal
+    if not isinstance(goal, MaxImportance):
+        return None
+    for side in plan.sides:
+        goal.importance_of(side.name).check(side.schema, side.name)
+    return Scores(plan, goal, payloads)
+
+
+class Scores:
+    """Gives the importance of rows that are held or come, and of results.
+
+    It is never saved: it follows from the rows themselves, and from the time.
+
+    Parameters
+    ----------
+    plan
+        Of a join whose goal is importance.
+    goal
+        That goal.
+    payloads
+        Each stream's rows.
+    """
+
+    def __init__(self, plan: Plan, goal: MaxImportance, payloads: Sequence[Payload]) -> None:
+        self._plan = plan
+        self._kind = goal.result
+        self._payloads = payloads
+        self._definitions = [goal.importance_of(side.name) for side in plan.sides]
+        self._changes = [
+            each.changes(plan.time.type, side.name)
+            for each, side in zip(self._definitions, plan.sides, strict=True)
+        ]
+        # The times at which importance is redefined, of any stream; how many of them have passed;
+        # and the arrivals of this batch before which others do.
+        self._moments: Array = np.unique(np.concatenate(self._changes))
+        self._passed = 0
+        self._places: Integers = np.zeros(0, np.int64)
+
+    # --- The times at which importance is redefined
+
+    def begin_batch(self, arrivals: Array) -> None:
+        """Find where importance is redefined."""
+        if arrivals.size:
+            nows = np.maximum.accumulate(arrivals["time"])
+            places = np.searchsorted(nows, self._moments[self._passed :])
+            self._places = places[places < arrivals.size]
+
+    def next_edge(self, at: int, stop: int) -> int:
+        """Give where the piece that begins at an arrival ends, at the latest at `stop`."""
+        later = self._places[self._places > at]
+        return min(stop, int(later[0])) if later.size else stop
+
+    def is_redefined(self, at: int) -> bool:
+        """Say whether importance is redefined before an arrival; to be asked once."""
+        passed = int(np.searchsorted(self._places, at, side="right"))
+        self._places = self._places[passed:]
+        self._passed += passed
+        return passed > 0
+
+    def resume(self, now: float) -> None:
+        """Go on at a time that was reached before."""
+        self._passed = int(np.searchsorted(self._moments, now, side="right"))
+
+    # --- Importance
+
+    def now(self, s: int, refs: Integers) -> Floats:
+        """Give the importance of a stream's rows as it is defined now."""
+        time = self._moments[self._passed - 1] if self._passed else NEVER
+        return self.at(s, refs, time)
+
+    def at(self, s: int, refs: Integers, time: float) -> Floats:
+        """Give the importance of a stream's rows as it is defined at a time."""
+        return self._scored(s, refs, self._definitions[s].at(time, self._changes[s]))
+
+    def each_at(self, s: int, refs: Integers, times: Array) -> Floats:
+        """Give the importance of a stream's rows, of each as it is defined at a time of its own."""
+        places = np.searchsorted(self._changes[s], times, side="right")
+        importance = np.empty(refs.size)
+        for place in np.unique(places):
+            here = places == place
+            importance[here] = self._scored(s, refs[here], int(place))
+        return importance
+
+    def expected(self, importance: Floats, others: Sequence[Floats]) -> Floats:
+        """Give what results matter on average, of rows of some importance with any of the others.
+
+        `others` are samples of the other streams' importance, in ascending order.
+        """
+        mean = importance
+        for sample in others:
+            if self._kind in ("min", "max"):
+                # The mean of min(i, J): J below i, and i for those above it; max(i, J) the rest.
+                below = np.searchsorted(sample, mean, side="right")
+                sums = np.concatenate([[0.0], np.cumsum(sample)])
+                least = (sums[below] + mean * (sample.size - below)) / sample.size
+                mean = least if self._kind == "min" else mean + sample.mean() - least
+            elif self._kind == "product":
+                mean = mean * sample.mean()
+            else:
+                mean = mean + sample.mean()
+        return mean
+
+    def of_results(self, refs: Integers, times: Array) -> Floats:
+        """Give the importance of results: of each stream's member, as defined when it came."""
+        members = [
+            self.each_at(s, np.ascontiguousarray(refs[:, s]), times) for s in range(refs.shape[1])
+        ]
+        return result_importance(self._kind, members)
+
+    def _scored(self, s: int, refs: Integers, place: int) -> Floats:
+        def evaluate(table: pa.Table) -> Floats:
+            return self._definitions[s].evaluate(place, table, self._plan.sides[s].name)
+
+        return self._payloads[s].look_up(refs, place, evaluate)

@@ -1,0 +1,46 @@
+"""Importance on Spark: redefined by a schedule, with a restart in the middle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import penstock as ps
+from penstock.testing import canonical_rows
+from tests.engine.test_importance import EVENING, MORNING, make_tables
+from tests.spark.support import counts, in_parts, run_and_stop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "worth"])
+def test_importance_that_changes_survives_a_restart(
+    spark: SparkSession, tmp_path: Path, strategy: str
+) -> None:
+    rows = 600
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window=200) for name in ("r", "s")},
+        on=ps.Equal("k"),
+        goal=ps.MaxImportance(
+            of=[(None, MORNING), (350, EVENING), (900, MORNING)], strategy=strategy
+        ),
+        budget=ps.Budget(rows=40),
+    )
+    batches = in_parts(make_tables(rows, seed=5, keys=20), 4)
+    # The first change comes before the stop, the second one after it.
+    stopped = run_and_stop(spark, join, batches, tmp_path / "first", before=2)
+    stopped.copy(tmp_path / "copy")
+    query = stopped.resume(spark, tmp_path / "copy")
+    assert query.exception() is None
+    expected = join.replay(batches, shards=2)
+    assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
+    metrics = ps.progress(query)
+    assert counts(metrics) == counts(expected.metrics)
+    assert metrics.importance == pytest.approx(expected.metrics.importance)
+    assert metrics.fairness == pytest.approx(expected.metrics.fairness)
