@@ -49,7 +49,9 @@ def test_shares_are_of_the_whole_budget(name: str, streams: int) -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_priorities_are_given_where_they_are_asked_for(name: str) -> None:
     lots = np.array([0.5, 0.25])
-    arriving = Arriving(stream=0, times=np.array([1, 2]), draws=lambda: lots)
+    arriving = Arriving(
+        stream=0, times=np.array([1, 2]), draws=lambda: lots, importance=np.array([3.0, 1.0])
+    )
     priorities = STRATEGIES[name]().priorities(arriving)
     by_priority = STRATEGIES[name]().decide(2).evict is Evict.LOWEST
     assert (priorities is not None) == by_priority
