@@ -107,6 +107,8 @@ class Metrics:
     importance, importance_estimated, importance_variance
         If importance is the goal: that of all results, and what the watched tuples say of how
         much there was to find.
+    recomputations
+        Of `ijoin`: how many times priorities were computed.
     forced
         Of a sample: how often the sampling fraction had to fall because memory was full.
     fractions, shards
@@ -141,6 +143,7 @@ class Metrics:
     importance: float = field(default=0.0, compare=False)
     importance_estimated: float = field(default=0.0, compare=False)
     importance_variance: float = field(default=0.0, compare=False)
+    recomputations: int = 0
     forced: int = 0
     fractions: float = 0.0
     shards: int = 0
@@ -267,6 +270,7 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         importance=sum(part.importance for part in parts),
         importance_estimated=sum(part.importance_estimated for part in parts),
         importance_variance=sum(part.importance_variance for part in parts),
+        recomputations=sum(part.recomputations for part in parts),
         forced=sum(part.forced for part in parts),
         fractions=sum(part.fractions for part in parts),
         shards=sum(part.shards for part in parts),

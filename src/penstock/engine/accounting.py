@@ -53,6 +53,7 @@ def account(operator: Operator) -> Metrics:
         inserted=int(records["inserted"].sum()),
         compared=int(rule["compared"][0]),
         why=None if operator.strategy is None else reason_for(operator.plan.spec.goal),
+        recomputations=int(operator.store.memory.residences["epoch"].sum()),
         importance=operator.meter.found,
         importance_estimated=operator.meter.estimated,
         importance_variance=operator.meter.variance,

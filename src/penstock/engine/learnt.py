@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from penstock.engine.operator import Operator
 
 _LENGTH_BYTES = 8
+_MERIT_FIELDS = ("matches", "last", "computed", "epoch")  # the rest follows from the rows
+_RESIDENCE_FIELDS = ("decisions", "epoch", "computed_at", "births", "seen", "quality")
 _WATCHED_FIELDS = (
     "draw",
     "chance",
@@ -57,6 +59,11 @@ def write_learnt(operator: Operator) -> bytes:
             arrays[f"ratios.{s}"] = -memory.rows["priority"][rows]
             for name in ODDS.names or ():
                 arrays[f"odds.{name}.{s}"] = memory.odds[name][rows]
+        if memory.merits.size:
+            for name in _MERIT_FIELDS:
+                arrays[f"merits.{name}.{s}"] = memory.merits[name][rows]
+    for name in _RESIDENCE_FIELDS if memory.merits.size else ():
+        arrays[f"residences.{name}"] = memory.residences[name]
     if operator.learner is not None:
         arrays |= {f"learner.{name}": array for name, array in operator.learner.save().items()}
     file = io.BytesIO()
@@ -93,7 +100,12 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
         if memory.odds.size:
             for name in ODDS.names or ():
                 memory.odds[name][rows] = learnt[f"odds.{name}.{s}"]
+        if memory.merits.size:
+            for name in _MERIT_FIELDS:
+                memory.merits[name][rows] = learnt[f"merits.{name}.{s}"]
         everyone.append(rows)
+    for name in _RESIDENCE_FIELDS if memory.merits.size else ():
+        memory.residences[name] = learnt[f"residences.{name}"]
     rows = np.concatenate(everyone)
     order = np.argsort(memory.rows["birth"][rows])
     found = rows[order[np.searchsorted(memory.rows["birth"][rows], births, sorter=order)]]

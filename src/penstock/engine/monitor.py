@@ -11,7 +11,6 @@ from penstock.engine.kernels import layout
 from penstock.engine.kernels.watch import begin_batch, keep_to_quota
 from penstock.engine.kernels.words import stir_each
 from penstock.strategies import SamplingStrategy
-from penstock.strategies.base import Learning
 
 if TYPE_CHECKING:
     from penstock.budget import Budget
@@ -38,7 +37,7 @@ class Monitor:
         self._salt = _SALT + shard if isinstance(strategy, SamplingStrategy) else _SALT
         # A sample of tuples with all their matches says itself what there is to find.
         self._watches = not isinstance(strategy, SamplingStrategy) or strategy.by_match
-        self._always = isinstance(strategy, Learning)  # results are noted even if nobody is watched
+        self._always = strategy.counts_matches  # results are noted even if nobody is watched
         self._plan = plan
         self._store = store
         self._budget = budget

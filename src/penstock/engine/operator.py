@@ -13,7 +13,7 @@ from penstock.engine.grading import Grader
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
-from penstock.engine.kernels import heap, layout
+from penstock.engine.kernels import heap, layout, residence
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
@@ -34,7 +34,7 @@ from penstock.strategies import (
     ScoringStrategy,
     strategy_for,
 )
-from penstock.strategies.base import Learning
+from penstock.strategies.base import Learning, Residence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +65,16 @@ _EVICT = {
     Evict.LOWEST: layout.EVICT_LOWEST,
     Evict.BY_SCORE: layout.EVICT_BY_SCORE,
     Evict.BY_LOT: layout.EVICT_BY_LOT,
+    Evict.BY_RESIDENCE: layout.EVICT_BY_RESIDENCE,
 }
+
+
+_SCHEMES = {
+    "successive": layout.SUCCESSIVE,
+    "k-successive": layout.K_SUCCESSIVE,
+    "adaptive": layout.ADAPTIVE,
+}
+_RESULTS = {"min": layout.MIN, "product": layout.PRODUCT, "sum": layout.SUM, "max": layout.MAX}
 
 
 class Operator:
@@ -95,10 +104,13 @@ class Operator:
         if settings is not None:
             self.store.memory.streams["share"] = settings.shares
             self.store.memory.rule["favours_old"] = settings.favours_old
+            self._set_residence(settings.residence)
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.scores = scores_of(plan, self.payloads)
         self.meter = Meter()
         self.store.memory.rule["weighs"] = self.scores is not None and count == 2
+        if self.scores is not None:
+            self.store.memory.rule["result"] = _RESULTS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
@@ -136,6 +148,15 @@ class Operator:
         memory = _part(budget.memory_bytes, self.shard, self.shards)
         # Until rows have been measured.
         return None, memory, memory // row_overhead(self.plan)
+
+    def _set_residence(self, residence: Residence | None) -> None:
+        """Say how rows leave by residence priority."""
+        if residence is None:
+            return
+        records = self.store.memory.residences
+        for name in ("maturity", "unproductivity", "penalty", "decay", "every", "tolerance"):
+            records[name] = getattr(residence, name)
+        records["scheme"] = _SCHEMES[residence.recompute]
 
     def process(
         self,
@@ -347,8 +368,12 @@ class Operator:
             return
         if isinstance(self.learner, Grader):
             self.learner.rescore()
-        else:
-            self.set_priorities()
+            return
+        memory = self.store.memory
+        if memory.rule["evict"][0] == layout.EVICT_BY_RESIDENCE:
+            for s in range(len(self.plan.sides)):
+                residence.note_all(memory, s, self.store.in_queue(s))
+        self.set_priorities()
 
     def set_priorities(self) -> None:
         """Set the priorities of rows in memory by their importance, if that is what they are."""
@@ -358,8 +383,12 @@ class Operator:
             memory = self.store.memory
             for s in range(len(self.plan.sides)):
                 rows = self.store.in_queue(s)
-                memory.rows["priority"][rows] = self.scores.now(s, memory.rows["ref"][rows])
-                heap.rebuild(memory, s)
+                importance = self.scores.now(s, memory.rows["ref"][rows])
+                if memory.rule["evict"][0] == layout.EVICT_BY_RESIDENCE:
+                    residence.set_importance(memory, s, rows, importance)
+                else:
+                    memory.rows["priority"][rows] = importance
+                    heap.rebuild(memory, s)
 
     def _review(self, limit: int) -> None:
         """Reconsider what is decided on; called after every so many arrivals."""

@@ -53,7 +53,7 @@ class Scores:
 
     def __init__(self, plan: Plan, goal: MaxImportance, payloads: Sequence[Payload]) -> None:
         self._plan = plan
-        self._kind = goal.result
+        self.kind = goal.result
         self._payloads = payloads
         self._definitions = [goal.importance_of(side.name) for side in plan.sides]
         self._changes = [
@@ -118,13 +118,13 @@ class Scores:
         """
         mean = importance
         for sample in others:
-            if self._kind in ("min", "max"):
+            if self.kind in ("min", "max"):
                 # The mean of min(i, J): J below i, and i for those above it; max(i, J) the rest.
                 below = np.searchsorted(sample, mean, side="right")
                 sums = np.concatenate([[0.0], np.cumsum(sample)])
                 least = (sums[below] + mean * (sample.size - below)) / sample.size
-                mean = least if self._kind == "min" else mean + sample.mean() - least
-            elif self._kind == "product":
+                mean = least if self.kind == "min" else mean + sample.mean() - least
+            elif self.kind == "product":
                 mean = mean * sample.mean()
             else:
                 mean = mean + sample.mean()
@@ -135,7 +135,7 @@ class Scores:
         members = [
             self.each_at(s, np.ascontiguousarray(refs[:, s]), times) for s in range(refs.shape[1])
         ]
-        return result_importance(self._kind, members)
+        return result_importance(self.kind, members)
 
     def _scored(self, s: int, refs: Integers, place: int) -> Floats:
         def evaluate(table: pa.Table) -> Floats:

@@ -70,6 +70,7 @@ _RULE_FIELDS = [
     "by_size",
     "forced",
     "batch",
+    "quality",
 ]
 _PAIR_FIELDS = ("faced", "found")
 

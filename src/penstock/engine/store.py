@@ -27,10 +27,14 @@ _CACHE_LINE = 64
 ROW_OVERHEAD = 224
 # And what a row of a sample costs more: how it was drawn.
 _ODDS_OVERHEAD = 2 * layout.ODDS.itemsize
+# And one that leaves by residence priority: what it has given, and its place in a second heap.
+_MERIT_OVERHEAD = 2 * (layout.merit_type(np.dtype("i8")).itemsize + 4)
 
 
 def row_overhead(plan: Plan) -> int:
     """Give what a buffered tuple of a join costs besides its payload, in bytes."""
+    if plan.spec.goal.strategy == "ijoin":
+        return ROW_OVERHEAD + _MERIT_OVERHEAD
     return ROW_OVERHEAD + (_ODDS_OVERHEAD if plan.is_sample else 0)
 
 
@@ -76,7 +80,11 @@ class Store:
         cells = int(grids["cells"].max())
         parts = max(shape.parts)
         others = [[o for o in range(count) if o != s] for s in range(count)]
-        self._by_priority = evict in (layout.EVICT_LOWEST, layout.EVICT_BY_LOT)
+        self._by_residence = evict == layout.EVICT_BY_RESIDENCE
+        self._by_priority = self._by_residence or evict in (
+            layout.EVICT_LOWEST,
+            layout.EVICT_BY_LOT,
+        )
         self._by_lot = evict == layout.EVICT_BY_LOT
         self._by_score = evict == layout.EVICT_BY_SCORE
         self.memory = Memory(
@@ -84,7 +92,7 @@ class Store:
             slots=np.zeros((0, layout.HEAD + count), np.int64),
             table=np.zeros(1, np.int64),
             queue=np.zeros(0, np.int32),
-            heaps=np.zeros((count, 0), np.int32),
+            heaps=np.zeros((2 * count if self._by_residence else count, 0), np.int32),
             streams=streams,
             rule=rule,
             span=_span(plan),
@@ -102,7 +110,12 @@ class Store:
             rising=np.zeros((count, cells), np.int32),
             links=np.zeros((0, 3), np.int32),
             odds=np.zeros(0, layout.ODDS),
+            merits=np.zeros(0, layout.merit_type(time)),
+            residences=np.zeros(count, layout.residence_type(time)),
+            scratch=np.zeros((2, layout.SCRATCH), np.int32),
         )
+        self.memory.residences["life"] = np.where(streams["window"] > 0, streams["window"], 1)
+        self.memory.residences["horizon"] = layout.NEVER
 
     @property
     def held(self) -> int:
@@ -164,6 +177,10 @@ class Store:
             odds = np.zeros(size, layout.ODDS)
             odds[: rows.size] = self.memory.odds
             self.memory = self.memory._replace(odds=odds)
+        if self._by_residence:
+            merits = np.zeros(size, self.memory.merits.dtype)
+            merits[: rows.size] = self.memory.merits
+            self.memory = self.memory._replace(merits=merits)
 
     def reserve_watched(self, quota: int) -> None:
         """Make room to watch so many rows."""

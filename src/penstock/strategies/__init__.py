@@ -25,6 +25,7 @@ from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
 from penstock.strategies.greedy import Greedy
+from penstock.strategies.ijoin import Ijoin
 from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
 from penstock.strategies.random import Random
@@ -63,19 +64,12 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "pps-cluster": PpsCluster,  # a sample: the same, with chances by size
     "cluster": Cluster,  # the one of the last two that tells sizes better
     "greedy": Greedy,  # by importance alone
+    "ijoin": Ijoin,  # by importance times matches per age, less a penalty
     "worth": Worth,  # by importance times the matches to be expected
 }
 
-# What only IJOIN uses, which is not there yet.
-_OF_IJOIN = (
-    "maturity",
-    "unproductivity",
-    "penalty",
-    "decay",
-    "recompute",
-    "every",
-    "tolerance",
-)
+# What only IJOIN uses.
+_OF_IJOIN = ("maturity", "unproductivity", "penalty", "decay", "recompute", "every", "tolerance")
 
 # Other names that papers have for them.
 _ALIASES: Mapping[str, str] = {"recent": "fifo", "size": "prob"}
@@ -123,7 +117,7 @@ def strategy_for(goal: Goal) -> Strategy:
     _check_use(goal, name, "rounding", used=kind is Uniform)
     _check_use(goal, name, "fairness", used=kind is Worth)
     for what in _OF_IJOIN:
-        _check_use(goal, name, what, used=False)
+        _check_use(goal, name, what, used=kind is Ijoin)
     return kind.of(goal)
 
 

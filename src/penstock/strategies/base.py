@@ -26,6 +26,38 @@ class Evict(Enum):
     LOWEST = "lowest"  # priority; among equals the one that came first
     BY_SCORE = "by score"  # what is expected of it, times what its age is worth
     BY_LOT = "by lot"  # who is least likely to be in the sample; others' chances are known
+    BY_RESIDENCE = "by residence"  # priority: importance times matches per age, less a penalty
+
+
+@dataclass(frozen=True)
+class Residence:
+    """How rows leave by residence priority; parts of a window are of the row's own stream.
+
+    Attributes
+    ----------
+    maturity
+        tau, windows: no row that is not older leaves while there is another.
+    unproductivity
+        Delta, windows: who had no match for so long is penalised.
+    penalty
+        c: for each window since the last match.
+    decay
+        d, per window.
+    recompute
+        "successive", "k-successive" or "adaptive".
+    every
+        k: decisions that go by one computation of priorities.
+    tolerance
+        epsilon: relative change of quality.
+    """
+
+    maturity: float
+    unproductivity: float
+    penalty: float
+    decay: float
+    recompute: str
+    every: int
+    tolerance: float
 
 
 @dataclass(frozen=True)
@@ -41,11 +73,14 @@ class Settings:
         What one stream leaves unused the others may use.
     favours_old
         Whether a newcomer with the lowest priority, or one as low as the lowest, is turned away.
+    residence
+        If rows leave by residence priority: how it is computed.
     """
 
     evict: Evict
     shares: tuple[float, ...]
     favours_old: bool = False
+    residence: Residence | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +126,7 @@ class Strategy(ABC):
     serves: ClassVar[tuple[type[Goal], ...]]
     draws: ClassVar[bool] = False  # whether it needs random numbers
     by_importance: ClassVar[bool] = False  # whether it matters how much tuples matter
+    counts_matches: ClassVar[bool] = False  # whether it matters what rows have matched
     needs_curve: ClassVar[bool] = False  # how a tuple's results are spread over its life
     needs_frequencies: ClassVar[bool] = False  # of the values that it matches
 
@@ -152,6 +188,7 @@ class Learning(Strategy):
     that predicts best is followed.
     """
 
+    counts_matches: ClassVar[bool] = True
     parts: int  # into which a life is divided
     grades: int = 1  # into which tuples are put
 

@@ -80,6 +80,23 @@ def remove(memory: Memory, stream: int, row: int, size: int) -> None:
         _sink(memory, stream, at, last)
 
 
+@kernel
+def place(memory: Memory, stream: int, row: int, size: int) -> None:
+    """Find the place of a row whose priority has changed."""
+    at = memory.rows[row]["heap"]
+    if _rise(memory, stream, at) == at:
+        _sink(memory, stream, at, size)
+
+
+@rare
+def order(memory: Memory, stream: int, size: int) -> None:
+    """Make a heap of the rows that stand in its line in any order."""
+    for at in range(size):
+        memory.rows[memory.heaps[stream, at]]["heap"] = at
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(memory, stream, at, size)
+
+
 @rare
 def rebuild(memory: Memory, stream: int) -> None:
     """Order a stream's rows anew, after their priorities have changed."""
@@ -88,5 +105,6 @@ def rebuild(memory: Memory, stream: int) -> None:
     for place in range(record["base"] + record["head"], record["base"] + record["tail"]):
         row = memory.queue[place]
         if row >= 0 and memory.rows[row]["heap"] > WATCHED:
-            push(memory, stream, row, size)
+            memory.heaps[stream, size] = row
             size += 1
+    order(memory, stream, size)

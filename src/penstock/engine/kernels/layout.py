@@ -5,7 +5,8 @@ a window, with the head of its chain of rows for each stream; the *queue* holds 
 in time order; the *heap* holds them by priority, where a strategy evicts by priority; a *cell*
 holds those of about the same age of which about the same is expected, where it evicts by score; a
 *watched* row is one of a random few that stay for life, so that what is lost can be estimated;
-a row's *odds* say how it came to be in a sample, where that is what is wanted.
+a row's *odds* say how it came to be in a sample, where that is what is wanted; its *merit* says what
+it has given so far, where rows leave by residence priority.
 """
 
 from __future__ import annotations
@@ -45,9 +46,24 @@ EVICT_OLDEST: Final = 1
 EVICT_LOWEST: Final = 2
 EVICT_BY_SCORE: Final = 3
 EVICT_BY_LOT: Final = 4
+EVICT_BY_RESIDENCE: Final = 5
+
+# When residence priorities are computed anew.
+SUCCESSIVE: Final = 0
+K_SUCCESSIVE: Final = 1
+ADAPTIVE: Final = 2
+
+# What the importance of a result is made of.
+MIN: Final = 0
+PRODUCT: Final = 1
+SUM: Final = 2
+MAX: Final = 3
 
 # The number of a match that is never reached.
 NO_MATCH: Final = 2**31 - 1
+
+# Length of `scratch`: more than a heap of all rows that there can be is deep.
+SCRATCH: Final = 64
 
 # Columns of `links`: neighbours in a cell's list, the one that came later first; the cell.
 LATER: Final = 0
@@ -131,6 +147,7 @@ def stream_type(time: DType) -> DType:
             ("head", np.int64),
             ("tail", np.int64),
             ("first", np.int64),  # rows before this place are all watched
+            ("ripened", np.int64),  # and before this place they are all mature
             ("held", np.int64),
             ("watched", np.int64),  # of those held
             ("held_most", np.int64),
@@ -183,6 +200,9 @@ def rule_type(value: DType) -> DType:
             ("batch", np.int64),  # number of the batch
             ("weighs", np.int64),  # whether results say which watched row waited for them
             ("favours_old", np.int64),  # whether a newcomer of the lowest priority is turned away
+            ("found", np.int64),  # results of the tuple that is being dealt with
+            ("result", np.int64),  # what the importance of a result is made of
+            ("quality", np.float64),  # importance of all results, where it is asked for
         ]
     )
 
@@ -234,6 +254,49 @@ ODDS: Final = np.dtype(
 )
 
 
+def merit_type(time: DType) -> DType:
+    """Give the record of what a row has given so far, where rows leave by residence priority."""
+    return np.dtype(
+        [
+            ("importance", np.float64),
+            ("matches", np.float64),  # as of the last one, those before it decayed
+            ("last", time),  # when it last matched, or came if it never did
+            ("computed", np.float64),  # its priority as computed last, if it has matched since:
+            ("epoch", np.int64),  # then this is the number of that computation
+            ("keyed", time),  # its last match when its place in the heap was found
+            ("is_ripe", np.int64),  # whether it is in the heap of the mature
+        ]
+    )
+
+
+def residence_type(time: DType) -> DType:
+    """Give the record of how a stream's rows leave by residence priority, and of when they did."""
+    return np.dtype(
+        [
+            ("life", np.float64),  # its window, in which ages are measured
+            ("maturity", np.float64),  # in lives, as the next
+            ("unproductivity", np.float64),
+            ("penalty", np.float64),
+            ("decay", np.float64),
+            ("scheme", np.int64),  # when priorities are computed anew
+            ("every", np.int64),
+            ("tolerance", np.float64),
+            ("decisions", np.int64),  # so far
+            ("epoch", np.int64),  # how many times priorities were computed
+            ("computed_at", time),  # when that was last,
+            ("births", np.int64),  # and who came from then on
+            ("seen", np.float64),  # importance of results at the last decision,
+            ("quality", np.float64),  # and between it and the one before
+            ("ripe", np.int64),  # rows in the heap of the mature, and of the others
+            ("young", np.int64),
+            ("horizon", time),  # until when the heaps' bounds hold
+            ("began", time),  # since when they do
+            ("step", np.float64),  # for how long they were to hold
+            ("visited", np.int64),  # rows that were looked at meanwhile
+        ]
+    )
+
+
 def grid_type(time: DType) -> DType:
     """Give the record of a stream's grid of cells: grades by ages, where rows go by score."""
     return np.dtype(
@@ -260,7 +323,7 @@ class Memory(NamedTuple):
     slots: Integers  # WORD, SUB, COUNT, then one HEAD per stream
     table: Integers  # open addressing: 0, or a hash tag and slot + 1
     queue: Indices
-    heaps: Indices  # one line per stream
+    heaps: Indices  # one line per stream; two where there is one for the mature
     streams: Array
     rule: Array  # one element
     span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
@@ -278,3 +341,6 @@ class Memory(NamedTuple):
     rising: Indices  # rising[s, cell]: whether a row there gains by growing older
     links: Indices  # one line per row
     odds: Array  # one per row
+    merits: Array  # one per row
+    residences: Array  # one per stream
+    scratch: Indices  # two lines, for a walk through a heap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels import grid, heap, lots
+from penstock.engine.kernels import grid, heap, lots, residence
 from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find, find_or_create, link
@@ -12,6 +12,7 @@ from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
     EQUAL,
     EVICT_BY_LOT,
+    EVICT_BY_RESIDENCE,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     EVICT_NOBODY,
@@ -111,6 +112,8 @@ def _first_to_go(memory: Memory, stream: int, before: int) -> int:
         return NOTHING
     if memory.rule[0]["evict"] == EVICT_BY_SCORE:
         return grid.lowest(memory, stream)
+    if memory.rule[0]["evict"] == EVICT_BY_RESIDENCE:
+        return residence.first_to_go(memory, stream)
     return memory.heaps[stream, 0]
 
 
@@ -194,6 +197,8 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
             bucket = bucket_of(memory, arrival["value"])
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
     link(memory, row, slot, stream)
+    if rule["evict"] == EVICT_BY_RESIDENCE:
+        residence.begin(memory, row, arrival["priority"])
     if watched:
         watch(memory, row, arrival["draw"])
     else:
@@ -202,6 +207,8 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
             heap.push(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
         elif rule["evict"] == EVICT_BY_SCORE:
             grid.enter(memory, row, stream, arrival["grade"])
+        elif rule["evict"] == EVICT_BY_RESIDENCE:
+            residence.enter(memory, row, stream)
     streams[stream]["held"] += 1
     streams[stream]["inserted"] += 1
     rule["held"] += 1
@@ -299,6 +306,7 @@ def join(
             return at
         if rule["evict"] == EVICT_BY_LOT:
             lots.sift(memory, results, before)
+        rule["found"] = results.produced[0] - before
         birth = rule["births"]
         rule["births"] = birth + 1
         if rule["evict"] != EVICT_NOBODY and rule["held"] > arrival["limit"]:

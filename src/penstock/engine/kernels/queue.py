@@ -32,6 +32,7 @@ def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
     streams[stream]["base"] = base
     streams[stream]["head"] = 0
     streams[stream]["first"] = 0
+    streams[stream]["ripened"] = 0
     streams[stream]["tail"] = at
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from penstock.engine.kernels import grid, heap
+from penstock.engine.kernels import grid, heap, residence
 from penstock.engine.kernels.index import unlink
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
     EVICT_BY_LOT,
+    EVICT_BY_RESIDENCE,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     NOTHING,
@@ -46,6 +47,8 @@ def remove(memory: Memory, row: int) -> None:
         heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
     elif rule["evict"] == EVICT_BY_SCORE:
         grid.leave(memory, row, stream)
+    elif rule["evict"] == EVICT_BY_RESIDENCE:
+        residence.leave(memory, row, stream)
     _note_end(memory, stream, rows[row]["time"])
     memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
     rows[row]["ref"] = NOTHING

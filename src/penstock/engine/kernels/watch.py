@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels import grid, heap
+from penstock.engine.kernels import grid, heap, residence
 from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
+    ADAPTIVE,
     EVICT_BY_LOT,
+    EVICT_BY_RESIDENCE,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     MOST_MATCHES,
@@ -86,6 +88,8 @@ def release(memory: Memory, at: int, grade: int) -> None:
         heap.push(memory, stream, row, others)
     elif rule["evict"] == EVICT_BY_SCORE:
         grid.enter(memory, row, stream, grade)
+    elif rule["evict"] == EVICT_BY_RESIDENCE:
+        residence.enter(memory, row, stream)
 
 
 @rare
@@ -162,11 +166,17 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     rows = memory.rows
     members = results.members
     weighs = memory.rule[0]["weighs"] != 0
+    by_residence = memory.rule[0]["evict"] == EVICT_BY_RESIDENCE
+    adaptive = by_residence and memory.residences[0]["scheme"] == ADAPTIVE
     for at in range(start, stop):
         if weighs:
             results.weights[at] = 0.0
+        if adaptive:
+            residence.note_quality(memory, arrival["priority"], results, at)
         for one in range(members.shape[1]):
             row = members[at, one]
+            if by_residence:
+                residence.note_match(memory, row)
             if rows[row]["matches"] < MOST_MATCHES:
                 rows[row]["matches"] += 1
             if rows[row]["heap"] <= WATCHED:
@@ -238,6 +248,8 @@ def watch_again(memory: Memory, at: int, row: int) -> None:
         heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
     elif rule["evict"] == EVICT_BY_SCORE:
         grid.leave(memory, row, stream)
+    elif rule["evict"] == EVICT_BY_RESIDENCE:
+        residence.leave(memory, row, stream)
     memory.watched[at]["row"] = row
     memory.rows[row]["heap"] = WATCHED - at
     streams[stream]["watched"] += 1

@@ -1,0 +1,380 @@
+"""Rows leave by residence priority: importance times matches per age, less a penalty for idleness.
+
+Between two matches of a row its priority only falls. So a heap ordered by what each row's will be at
+a time to come, the horizon, has lower bounds of what they are until then: the walk that looks for
+the lowest ends where bounds are above what it has found. A row that matches is worth more than
+its bound says, never less, so it can stay where it is until the walk comes by. When the horizon is
+reached, or as many rows were looked at as there are, bounds are found anew. Who leaves does not
+depend on the bounds, so they are not saved.
+
+Of each stream there are two heaps: of the rows that are mature, and of the others, who leave only
+if there are no mature ones.
+
+Glossary: T is the time as of which priorities are computed. With "successive" it is always now.
+Otherwise a priority as of T holds until the next computation, so of a row that matches meanwhile
+it is noted first (`computed`), and who came since has its importance as priority (RP_init).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from penstock.engine.kernels import heap
+from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.layout import (
+    ADAPTIVE,
+    K_SUCCESSIVE,
+    MAX,
+    MIN,
+    NOTHING,
+    PRODUCT,
+    SCRATCH,
+    SUCCESSIVE,
+    WATCHED,
+    Memory,
+)
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Floats, Integers
+    from penstock.engine.kernels.results import Results
+
+# Younger rows count as this old, in lives: a priority is per age, and an age can be zero.
+SMALLEST_AGE: Final = 0.001
+# What rounding may add to a bound.
+_SLACK: Final = 1e-12
+# Rows that are looked at before bounds are found anew, however few there are.
+_FEW: Final = 32
+# Bounds are to hold for so much of a life at first; then for as long as proves right.
+_FIRST_STEP: Final = 2.0**-10
+
+
+@kernel
+def _now(memory: Memory) -> float:
+    now = memory.streams[0]["clock"]
+    for stream in range(1, memory.streams.size):
+        now = max(now, memory.streams[stream]["clock"])
+    return now
+
+
+@kernel
+def _priority(memory: Memory, row: int, stream: int, at: float) -> float:
+    """Give a row's residence priority at a time, by the matches that it has had until now."""
+    record = memory.residences[stream]
+    merit = memory.merits[row]
+    idle = (at - merit["last"]) / record["life"]
+    priority = 0.0
+    if merit["matches"] > 0.0:
+        # P = imp * matches' / age, matches' = sum of exp(-d * time since the match)
+        age = max((at - memory.rows[row]["time"]) / record["life"], SMALLEST_AGE)
+        decayed = merit["matches"] * np.exp(-record["decay"] * idle)
+        priority = merit["importance"] * decayed / age
+    if idle >= record["unproductivity"]:
+        priority -= record["penalty"] * idle
+    return priority
+
+
+@kernel
+def _is_fixed(memory: Memory, row: int, stream: int) -> bool:
+    """Say whether a row's priority does not follow from its matches: it was noted, or is new."""
+    record = memory.residences[stream]
+    if record["scheme"] == SUCCESSIVE:
+        return False
+    is_noted = memory.merits[row]["epoch"] == record["epoch"]
+    return is_noted or memory.rows[row]["birth"] >= record["births"]
+
+
+@kernel
+def _fixed(memory: Memory, row: int, stream: int) -> float:
+    merit = memory.merits[row]
+    if merit["epoch"] == memory.residences[stream]["epoch"]:
+        return merit["computed"]
+    return merit["importance"]
+
+
+@kernel
+def _valued(memory: Memory, row: int, stream: int) -> float:
+    """Give a row's priority as computed last."""
+    if _is_fixed(memory, row, stream):
+        return _fixed(memory, row, stream)
+    return _priority(memory, row, stream, memory.residences[stream]["computed_at"])
+
+
+@kernel
+def _bound(memory: Memory, row: int, stream: int) -> float:
+    """Give what a row's priority will not be below until the horizon."""
+    bound = _priority(memory, row, stream, memory.residences[stream]["horizon"])
+    bound -= _SLACK * abs(bound)
+    if _is_fixed(memory, row, stream):
+        bound = min(bound, _fixed(memory, row, stream))
+    return bound
+
+
+# --- Rows come, match, mature and go
+
+
+@kernel
+def _put(memory: Memory, row: int, stream: int, is_ripe: bool) -> None:  # noqa: FBT001
+    """Put a row into one of its stream's heaps."""
+    record = memory.residences[stream]
+    memory.rows[row]["priority"] = _bound(memory, row, stream)
+    memory.merits[row]["keyed"] = memory.merits[row]["last"]
+    memory.merits[row]["is_ripe"] = is_ripe
+    if is_ripe:
+        heap.push(memory, stream, row, record["ripe"])
+        record["ripe"] += 1
+    else:
+        heap.push(memory, stream + memory.streams.size, row, record["young"])
+        record["young"] += 1
+
+
+@kernel
+def leave(memory: Memory, row: int, stream: int) -> None:
+    """Take a row out of its heap."""
+    record = memory.residences[stream]
+    if memory.merits[row]["is_ripe"]:
+        heap.remove(memory, stream, row, record["ripe"])
+        record["ripe"] -= 1
+    else:
+        heap.remove(memory, stream + memory.streams.size, row, record["young"])
+        record["young"] -= 1
+
+
+@kernel
+def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
+    record = memory.residences[stream]
+    return (now - memory.rows[row]["time"]) / record["life"] > record["maturity"]
+
+
+@rare
+def enter(memory: Memory, row: int, stream: int) -> None:
+    """Put a row that is not watched, or no more, into its heap."""
+    record = memory.streams[stream]
+    record["ripened"] = min(record["ripened"], memory.rows[row]["place"])
+    _put(memory, row, stream, _is_mature(memory, row, stream, _now(memory)))
+
+
+@kernel
+def begin(memory: Memory, row: int, importance: float) -> None:
+    """Note what a newcomer matters, and what it has found."""
+    merit = memory.merits[row]
+    merit["importance"] = importance
+    merit["matches"] = memory.rule[0]["found"]
+    merit["last"] = memory.rows[row]["time"]
+    if merit["matches"] > 0.0:
+        merit["last"] = max(_now(memory), merit["last"])
+    merit["epoch"] = NOTHING
+
+
+@kernel
+def _note_computed(memory: Memory, row: int, stream: int) -> None:
+    """Note a row's priority as computed last, before something changes of which it depends."""
+    if not _is_fixed(memory, row, stream):
+        record = memory.residences[stream]
+        memory.merits[row]["computed"] = _priority(memory, row, stream, record["computed_at"])
+        memory.merits[row]["epoch"] = record["epoch"]
+
+
+@rare
+def note_match(memory: Memory, row: int) -> None:
+    """Note a match of a row that has waited."""
+    stream = memory.rows[row]["stream"]
+    record = memory.residences[stream]
+    merit = memory.merits[row]
+    if record["scheme"] != SUCCESSIVE:
+        _note_computed(memory, row, stream)
+    now = _now(memory)
+    if now != merit["last"]:
+        idle = (now - merit["last"]) / record["life"]
+        merit["matches"] *= np.exp(-record["decay"] * idle)
+        merit["last"] = now
+    merit["matches"] += 1.0
+
+
+@rare
+def note_quality(memory: Memory, importance: float, results: Results, at: int) -> None:
+    """Add the importance of a result, its members' and the newcomer's, to the total."""
+    rule = memory.rule[0]
+    of_result = importance
+    for one in range(results.members.shape[1]):
+        other = memory.merits[results.members[at, one]]["importance"]
+        if rule["result"] == MIN:
+            of_result = min(of_result, other)
+        elif rule["result"] == PRODUCT:
+            of_result *= other
+        elif rule["result"] == MAX:
+            of_result = max(of_result, other)
+        else:
+            of_result += other
+    rule["quality"] += of_result
+
+
+@kernel
+def _ripen(memory: Memory, stream: int, now: float) -> None:
+    """Move the rows that have matured to their heap.
+
+    A tuple of this batch that is still to come ends the walk. It is no older than the present,
+    unless it is late; then newer rows mature when it has come.
+    """
+    record = memory.streams[stream]
+    place = max(record["ripened"], record["head"])
+    while place < record["tail"]:
+        row = memory.queue[record["base"] + place]
+        if row >= 0:
+            if not _is_mature(memory, row, stream, now):
+                break
+            if memory.rows[row]["heap"] > WATCHED and not memory.merits[row]["is_ripe"]:
+                leave(memory, row, stream)
+                _put(memory, row, stream, True)
+        elif row != NOTHING:
+            break
+        place += 1
+    record["ripened"] = place
+
+
+# --- Who leaves
+
+
+@kernel
+def _compute(memory: Memory, stream: int, now: float) -> None:
+    """Compute priorities anew, as of now, if that is due at this decision."""
+    record = memory.residences[stream]
+    is_due = record["scheme"] == SUCCESSIVE
+    if record["scheme"] == K_SUCCESSIVE:
+        is_due = record["decisions"] % record["every"] == 0
+    elif record["scheme"] == ADAPTIVE:
+        quality = memory.rule[0]["quality"] - record["seen"]
+        larger = max(quality, record["quality"])
+        difference = abs(quality - record["quality"]) / larger if larger > 0.0 else 0.0
+        is_due = record["decisions"] == 0 or difference >= record["tolerance"]
+        record["seen"] = memory.rule[0]["quality"]
+        record["quality"] = quality
+    record["decisions"] += 1
+    if is_due:
+        record["epoch"] += 1
+        record["computed_at"] = now
+        record["births"] = memory.rule[0]["births"] - 1  # of the tuple that needs the room
+
+
+@rare
+def bound_anew(memory: Memory, stream: int) -> None:
+    """Find the bounds of all rows of a stream anew, and order its heaps by them."""
+    now = _now(memory)
+    record = memory.residences[stream]
+    if now > record["horizon"]:
+        record["step"] = min(max(2.0 * record["step"], _FIRST_STEP * record["life"]), record["life"])
+    else:
+        record["step"] = min(record["step"], float(now - record["began"]))
+    record["horizon"] = now + record["step"]
+    record["began"] = now
+    record["visited"] = 0
+    record["ripe"] = 0
+    record["young"] = 0
+    queue = memory.streams[stream]
+    for place in range(queue["base"] + queue["head"], queue["base"] + queue["tail"]):
+        row = memory.queue[place]
+        if row < 0 or memory.rows[row]["heap"] <= WATCHED:
+            continue
+        merit = memory.merits[row]
+        memory.rows[row]["priority"] = _bound(memory, row, stream)
+        merit["keyed"] = merit["last"]
+        merit["is_ripe"] = _is_mature(memory, row, stream, now)
+        if merit["is_ripe"]:
+            memory.heaps[stream, record["ripe"]] = row
+            record["ripe"] += 1
+        else:
+            memory.heaps[stream + memory.streams.size, record["young"]] = row
+            record["young"] += 1
+    heap.order(memory, stream, record["ripe"])
+    heap.order(memory, stream + memory.streams.size, record["young"])
+
+
+@kernel
+def _is_before(memory: Memory, value: float, row: int, other_value: float, other: int) -> bool:
+    """Say whether a row leaves before another: by its value, of equals the one that came first."""
+    if value != other_value:
+        return value < other_value
+    return memory.rows[row]["birth"] < memory.rows[other]["birth"]
+
+
+@rare
+def _lowest(memory: Memory, stream: int, line: int, size: int) -> int:
+    """Give the row of the lowest priority in a heap that is ordered by bounds."""
+    rows = memory.rows
+    heaps = memory.heaps
+    walk = memory.scratch[0]
+    loose = memory.scratch[1]
+    visited = 0
+    found = NOTHING
+    lowest = 0.0
+    matched = 0
+    ahead = 1
+    walk[0] = 0
+    while ahead > 0:
+        ahead -= 1
+        at = walk[ahead]
+        row = heaps[line, at]
+        bound = rows[row]["priority"]
+        if found != NOTHING and not _is_before(memory, bound, row, lowest, found):
+            continue
+        visited += 1
+        value = _valued(memory, row, stream)
+        if found == NOTHING or _is_before(memory, value, row, lowest, found):
+            found = row
+            lowest = value
+        if memory.merits[row]["keyed"] != memory.merits[row]["last"] and matched < SCRATCH:
+            loose[matched] = row
+            matched += 1
+        child = 2 * at + 1
+        if child + 1 < size:
+            # The lower one is looked at first: it comes last.
+            first = heaps[line, child]
+            second = heaps[line, child + 1]
+            swap = _is_before(
+                memory, rows[first]["priority"], first, rows[second]["priority"], second
+            )
+            walk[ahead] = child + 1 if swap else child
+            walk[ahead + 1] = child if swap else child + 1
+            ahead += 2
+        elif child < size:
+            walk[ahead] = child
+            ahead += 1
+    for each in range(matched):
+        row = loose[each]
+        rows[row]["priority"] = _bound(memory, row, stream)
+        memory.merits[row]["keyed"] = memory.merits[row]["last"]
+        heap.place(memory, line, row, size)
+    memory.residences[stream]["visited"] += visited
+    return found
+
+
+@rare
+def first_to_go(memory: Memory, stream: int) -> int:
+    """Give the row of a stream that leaves first: of the mature, or of all if nobody is."""
+    record = memory.residences[stream]
+    now = _now(memory)
+    _compute(memory, stream, now)
+    _ripen(memory, stream, now)
+    most = max(record["ripe"], record["young"])
+    if now > record["horizon"] or record["visited"] > most + _FEW:
+        bound_anew(memory, stream)
+    if record["ripe"] > 0:
+        return _lowest(memory, stream, stream, record["ripe"])
+    return _lowest(memory, stream, stream + memory.streams.size, record["young"])
+
+
+@rare
+def note_all(memory: Memory, stream: int, rows: Integers) -> None:
+    """Note rows' priorities as computed last, which hold until they are computed anew."""
+    if memory.residences[stream]["scheme"] != SUCCESSIVE:
+        for at in range(rows.size):
+            _note_computed(memory, rows[at], stream)
+
+
+@rare
+def set_importance(memory: Memory, stream: int, rows: Integers, importance: Floats) -> None:
+    """Let all rows of a stream matter as much as is said from now on."""
+    for at in range(rows.size):
+        memory.merits[rows[at]]["importance"] = importance[at]
+    bound_anew(memory, stream)
