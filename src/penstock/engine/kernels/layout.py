@@ -264,7 +264,7 @@ def merit_type(time: DType) -> DType:
             ("computed", np.float64),  # its priority as computed last, if it has matched since:
             ("epoch", np.int64),  # then this is the number of that computation
             ("keyed", time),  # its last match when its place in the heap was found
-            ("is_ripe", np.int64),  # whether it is in the heap of the mature
+            ("is_ripe", np.int64),  # whether it is among the mature
         ]
     )
 
@@ -287,8 +287,9 @@ def residence_type(time: DType) -> DType:
             ("births", np.int64),  # and who came from then on
             ("seen", np.float64),  # importance of results at the last decision,
             ("quality", np.float64),  # and between it and the one before
-            ("ripe", np.int64),  # rows in the heap of the mature, and of the others
-            ("young", np.int64),
+            ("ripe", np.int64),  # rows in the heap of the mature
+            ("young", np.int64),  # and of the others, which is a heap
+            ("is_ordered", np.int64),  # only if this says so
             ("horizon", time),  # until when the heaps' bounds hold
             ("began", time),  # since when they do
             ("step", np.float64),  # for how long they were to hold

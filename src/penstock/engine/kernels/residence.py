@@ -7,8 +7,8 @@ its bound says, never less, so it can stay where it is until the walk comes by. 
 reached, or as many rows were looked at as there are, bounds are found anew. Who leaves does not
 depend on the bounds, so they are not saved.
 
-Of each stream there are two heaps: of the rows that are mature, and of the others, who leave only
-if there are no mature ones.
+Of each stream there are two heaps: of the rows that are mature, and of the others. The second is
+put in order only when there are no mature ones, as the others leave only then.
 
 Glossary: T is the time as of which priorities are computed. With "successive" it is always now.
 Otherwise a priority as of T holds until the next computation, so of a row that matches meanwhile
@@ -111,6 +111,12 @@ def _bound(memory: Memory, row: int, stream: int) -> float:
     return bound
 
 
+@kernel
+def _note_bound(memory: Memory, row: int, stream: int) -> None:
+    memory.rows[row]["priority"] = _bound(memory, row, stream)
+    memory.merits[row]["keyed"] = memory.merits[row]["last"]
+
+
 # --- Rows come, match, mature and go
 
 
@@ -118,27 +124,39 @@ def _bound(memory: Memory, row: int, stream: int) -> float:
 def _put(memory: Memory, row: int, stream: int, is_ripe: bool) -> None:  # noqa: FBT001
     """Put a row into one of its stream's heaps."""
     record = memory.residences[stream]
-    memory.rows[row]["priority"] = _bound(memory, row, stream)
-    memory.merits[row]["keyed"] = memory.merits[row]["last"]
+    young = stream + memory.streams.size
     memory.merits[row]["is_ripe"] = is_ripe
     if is_ripe:
+        _note_bound(memory, row, stream)
         heap.push(memory, stream, row, record["ripe"])
         record["ripe"] += 1
+        return
+    if record["is_ordered"]:
+        _note_bound(memory, row, stream)
+        heap.push(memory, young, row, record["young"])
     else:
-        heap.push(memory, stream + memory.streams.size, row, record["young"])
-        record["young"] += 1
+        memory.heaps[young, record["young"]] = row
+        memory.rows[row]["heap"] = record["young"]
+    record["young"] += 1
 
 
 @kernel
 def leave(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its heap."""
     record = memory.residences[stream]
+    young = stream + memory.streams.size
     if memory.merits[row]["is_ripe"]:
         heap.remove(memory, stream, row, record["ripe"])
         record["ripe"] -= 1
+        return
+    if record["is_ordered"]:
+        heap.remove(memory, young, row, record["young"])
     else:
-        heap.remove(memory, stream + memory.streams.size, row, record["young"])
-        record["young"] -= 1
+        last = memory.heaps[young, record["young"] - 1]
+        memory.heaps[young, memory.rows[row]["heap"]] = last
+        memory.rows[last]["heap"] = memory.rows[row]["heap"]
+        memory.rows[row]["heap"] = NOTHING
+    record["young"] -= 1
 
 
 @kernel
@@ -147,7 +165,7 @@ def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
     return (now - memory.rows[row]["time"]) / record["life"] > record["maturity"]
 
 
-@rare
+@kernel
 def enter(memory: Memory, row: int, stream: int) -> None:
     """Put a row that is not watched, or no more, into its heap."""
     record = memory.streams[stream]
@@ -176,7 +194,7 @@ def _note_computed(memory: Memory, row: int, stream: int) -> None:
         memory.merits[row]["epoch"] = record["epoch"]
 
 
-@rare
+@kernel
 def note_match(memory: Memory, row: int) -> None:
     """Note a match of a row that has waited."""
     stream = memory.rows[row]["stream"]
@@ -257,37 +275,35 @@ def _compute(memory: Memory, stream: int, now: float) -> None:
         record["births"] = memory.rule[0]["births"] - 1  # of the tuple that needs the room
 
 
+@kernel
+def _order(memory: Memory, stream: int, line: int, size: int) -> None:
+    """Make a heap of rows by their bounds."""
+    for at in range(size):
+        _note_bound(memory, memory.heaps[line, at], stream)
+    heap.order(memory, line, size)
+
+
 @rare
 def bound_anew(memory: Memory, stream: int) -> None:
-    """Find the bounds of all rows of a stream anew, and order its heaps by them."""
+    """Find the bounds of a stream's rows anew: of the mature, or of the others if nobody is.
+
+    For longer than last time if that proved right, and for less if too many were looked at.
+    """
     now = _now(memory)
     record = memory.residences[stream]
     if now > record["horizon"]:
-        record["step"] = min(max(2.0 * record["step"], _FIRST_STEP * record["life"]), record["life"])
+        least = _FIRST_STEP * record["life"]
+        record["step"] = min(max(2.0 * record["step"], least), record["life"])
     else:
         record["step"] = min(record["step"], float(now - record["began"]))
     record["horizon"] = now + record["step"]
     record["began"] = now
     record["visited"] = 0
-    record["ripe"] = 0
-    record["young"] = 0
-    queue = memory.streams[stream]
-    for place in range(queue["base"] + queue["head"], queue["base"] + queue["tail"]):
-        row = memory.queue[place]
-        if row < 0 or memory.rows[row]["heap"] <= WATCHED:
-            continue
-        merit = memory.merits[row]
-        memory.rows[row]["priority"] = _bound(memory, row, stream)
-        merit["keyed"] = merit["last"]
-        merit["is_ripe"] = _is_mature(memory, row, stream, now)
-        if merit["is_ripe"]:
-            memory.heaps[stream, record["ripe"]] = row
-            record["ripe"] += 1
-        else:
-            memory.heaps[stream + memory.streams.size, record["young"]] = row
-            record["young"] += 1
-    heap.order(memory, stream, record["ripe"])
-    heap.order(memory, stream + memory.streams.size, record["young"])
+    record["is_ordered"] = record["ripe"] == 0
+    if record["is_ordered"]:
+        _order(memory, stream, stream + memory.streams.size, record["young"])
+    else:
+        _order(memory, stream, stream, record["ripe"])
 
 
 @kernel
@@ -298,7 +314,7 @@ def _is_before(memory: Memory, value: float, row: int, other_value: float, other
     return memory.rows[row]["birth"] < memory.rows[other]["birth"]
 
 
-@rare
+@kernel
 def _lowest(memory: Memory, stream: int, line: int, size: int) -> int:
     """Give the row of the lowest priority in a heap that is ordered by bounds."""
     rows = memory.rows
@@ -342,8 +358,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int) -> int:
             ahead += 1
     for each in range(matched):
         row = loose[each]
-        rows[row]["priority"] = _bound(memory, row, stream)
-        memory.merits[row]["keyed"] = memory.merits[row]["last"]
+        _note_bound(memory, row, stream)
         heap.place(memory, line, row, size)
     memory.residences[stream]["visited"] += visited
     return found
@@ -356,12 +371,13 @@ def first_to_go(memory: Memory, stream: int) -> int:
     now = _now(memory)
     _compute(memory, stream, now)
     _ripen(memory, stream, now)
-    most = max(record["ripe"], record["young"])
-    if now > record["horizon"] or record["visited"] > most + _FEW:
+    line, size, is_ready = stream, record["ripe"], True
+    if record["ripe"] == 0:
+        line, size = stream + memory.streams.size, record["young"]
+        is_ready = record["is_ordered"] != 0
+    if not is_ready or now > record["horizon"] or record["visited"] > size + _FEW:
         bound_anew(memory, stream)
-    if record["ripe"] > 0:
-        return _lowest(memory, stream, stream, record["ripe"])
-    return _lowest(memory, stream, stream + memory.streams.size, record["young"])
+    return _lowest(memory, stream, line, size)
 
 
 @rare
