@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,6 @@ from penstock.studies.by_the_book import (
     Successive,
     simulate,
 )
-from penstock.studies.by_the_book.recomputation import Recomputation
 from penstock.testing import canonical_rows, cut
 from tests.conformance.checks import run
 from tests.engine.support import choices, examples
@@ -28,6 +28,7 @@ from tests.engine.test_importance import EVENING, MORNING, importance_of, join, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.studies.by_the_book.recomputation import Recomputation
     from tests.engine.support import Pick
 
 # So long that nobody expires: the engine lets a row go when no tuple can come that joins it, a step
@@ -86,9 +87,11 @@ def test_those_leave_who_leave_by_the_book(recompute: str, pick: Pick) -> None:
         unproductivity=pick(0, 4 * memory) / WINDOW,
         penalty=float(pick(0, 3)) * 10 ** pick(0, 6),
         decay=float(pick(0, 3) * 50),
-        **({"every": pick(1, 20)} if recompute == "k-successive" else {}),
-        **({"tolerance": pick(0, 10) / 10} if recompute == "adaptive" else {}),
     )
+    if recompute == "k-successive":
+        goal = replace(goal, every=pick(1, 20))
+    if recompute == "adaptive":
+        goal = replace(goal, tolerance=pick(0, 10) / 10)
     expected = by_the_book(goal, tables, memory, when)
     made = join(goal, rows=memory, monitor=0, window=WINDOW)
     replay = made.replay(tables)

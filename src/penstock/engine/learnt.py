@@ -59,11 +59,8 @@ def write_learnt(operator: Operator) -> bytes:
             arrays[f"ratios.{s}"] = -memory.rows["priority"][rows]
             for name in ODDS.names or ():
                 arrays[f"odds.{name}.{s}"] = memory.odds[name][rows]
-        if memory.merits.size:
-            for name in _MERIT_FIELDS:
-                arrays[f"merits.{name}.{s}"] = memory.merits[name][rows]
-    for name in _RESIDENCE_FIELDS if memory.merits.size else ():
-        arrays[f"residences.{name}"] = memory.residences[name]
+    if memory.merits.size:
+        arrays |= _merits(operator)
     if operator.learner is not None:
         arrays |= {f"learner.{name}": array for name, array in operator.learner.save().items()}
     file = io.BytesIO()
@@ -71,6 +68,16 @@ def write_learnt(operator: Operator) -> bytes:
     raw = file.getvalue()
     # LZ4, as the rows are: what `savez_compressed` does takes longer than the join itself.
     return len(raw).to_bytes(_LENGTH_BYTES, "little") + pa.compress(raw, "lz4", asbytes=True)
+
+
+def _merits(operator: Operator) -> dict[str, Array]:
+    """Give what rows have given so far, where they leave by residence priority."""
+    memory = operator.store.memory
+    arrays = {f"residences.{name}": memory.residences[name] for name in _RESIDENCE_FIELDS}
+    for s in range(memory.streams.size):
+        rows = operator.store.in_queue(s)
+        arrays |= {f"merits.{name}.{s}": memory.merits[name][rows] for name in _MERIT_FIELDS}
+    return arrays
 
 
 def read_learnt(data: bytes) -> dict[str, Array]:
@@ -100,12 +107,9 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
         if memory.odds.size:
             for name in ODDS.names or ():
                 memory.odds[name][rows] = learnt[f"odds.{name}.{s}"]
-        if memory.merits.size:
-            for name in _MERIT_FIELDS:
-                memory.merits[name][rows] = learnt[f"merits.{name}.{s}"]
         everyone.append(rows)
-    for name in _RESIDENCE_FIELDS if memory.merits.size else ():
-        memory.residences[name] = learnt[f"residences.{name}"]
+    if memory.merits.size:
+        _put_back_merits(operator, learnt)
     rows = np.concatenate(everyone)
     order = np.argsort(memory.rows["birth"][rows])
     found = rows[order[np.searchsorted(memory.rows["birth"][rows], births, sorter=order)]]
@@ -116,3 +120,13 @@ def put_back(operator: Operator, learnt: Mapping[str, Array]) -> None:
         operator.learner.restore(
             {n.removeprefix(prefix): a for n, a in learnt.items() if n.startswith(prefix)}
         )
+
+
+def _put_back_merits(operator: Operator, learnt: Mapping[str, Array]) -> None:
+    memory = operator.store.memory
+    for name in _RESIDENCE_FIELDS:
+        memory.residences[name] = learnt[f"residences.{name}"]
+    for s in range(memory.streams.size):
+        rows = operator.store.in_queue(s)
+        for name in _MERIT_FIELDS:
+            memory.merits[name][rows] = learnt[f"merits.{name}.{s}"]

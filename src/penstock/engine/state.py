@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-FORMAT = 4
+FORMAT = 5
 
 _LEARNT = "learnt"
 

@@ -117,7 +117,9 @@ def strategy_for(goal: Goal) -> Strategy:
     _check_use(goal, name, "rounding", used=kind is Uniform)
     _check_use(goal, name, "fairness", used=kind is Worth)
     for what in _OF_IJOIN:
-        _check_use(goal, name, what, used=kind is Ijoin)
+        scheme = {"every": "k-successive", "tolerance": "adaptive"}.get(what)
+        is_used = scheme is None or getattr(goal, "recompute", None) == scheme
+        _check_use(goal, name, what, used=kind is Ijoin and is_used)
     return kind.of(goal)
 
 

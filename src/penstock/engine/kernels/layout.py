@@ -5,8 +5,8 @@ a window, with the head of its chain of rows for each stream; the *queue* holds 
 in time order; the *heap* holds them by priority, where a strategy evicts by priority; a *cell*
 holds those of about the same age of which about the same is expected, where it evicts by score; a
 *watched* row is one of a random few that stay for life, so that what is lost can be estimated;
-a row's *odds* say how it came to be in a sample, where that is what is wanted; its *merit* says what
-it has given so far, where rows leave by residence priority.
+a row's *odds* say how it came to be in a sample, where that is what is wanted; its *merit* says
+what it has given so far, where rows leave by residence priority.
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ def stream_type(time: DType) -> DType:
             ("tail", np.int64),
             ("first", np.int64),  # rows before this place are all watched
             ("ripened", np.int64),  # and before this place they are all mature
+            ("newest", np.int64),  # beyond this place all are still to come
             ("held", np.int64),
             ("watched", np.int64),  # of those held
             ("held_most", np.int64),

@@ -33,6 +33,7 @@ def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
     streams[stream]["head"] = 0
     streams[stream]["first"] = 0
     streams[stream]["ripened"] = 0
+    streams[stream]["newest"] = at - 1
     streams[stream]["tail"] = at
 
 
@@ -68,6 +69,10 @@ def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> N
             places[n] = write
             n -= 1
         write -= 1
+    newest = streams[stream]["tail"] - 1
+    while newest >= head and queue[base + newest] < 0:
+        newest -= 1
+    streams[stream]["newest"] = newest
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Rows leave by residence priority: importance times matches per age, less a penalty for idleness.
 
-Between two matches of a row its priority only falls. So a heap ordered by what each row's will be at
-a time to come, the horizon, has lower bounds of what they are until then: the walk that looks for
-the lowest ends where bounds are above what it has found. A row that matches is worth more than
+Between two matches of a row its priority only falls. So a heap ordered by what each row's will be
+at a time to come, the horizon, has lower bounds of what they are until then: the walk that looks
+for the lowest ends where bounds are above what it has found. A row that matches is worth more than
 its bound says, never less, so it can stay where it is until the walk comes by. When the horizon is
 reached, or as many rows were looked at as there are, bounds are found anew. Who leaves does not
 depend on the bounds, so they are not saved.
@@ -121,16 +121,21 @@ def _note_bound(memory: Memory, row: int, stream: int) -> None:
 
 
 @kernel
-def _put(memory: Memory, row: int, stream: int, is_ripe: bool) -> None:  # noqa: FBT001
-    """Put a row into one of its stream's heaps."""
+def _join_ripe(memory: Memory, row: int, stream: int) -> None:
+    """Put a row among the mature of its stream."""
+    record = memory.residences[stream]
+    memory.merits[row]["is_ripe"] = 1
+    _note_bound(memory, row, stream)
+    heap.push(memory, stream, row, record["ripe"])
+    record["ripe"] += 1
+
+
+@kernel
+def _join_young(memory: Memory, row: int, stream: int) -> None:
+    """Put a row among those of its stream that are not mature."""
     record = memory.residences[stream]
     young = stream + memory.streams.size
-    memory.merits[row]["is_ripe"] = is_ripe
-    if is_ripe:
-        _note_bound(memory, row, stream)
-        heap.push(memory, stream, row, record["ripe"])
-        record["ripe"] += 1
-        return
+    memory.merits[row]["is_ripe"] = 0
     if record["is_ordered"]:
         _note_bound(memory, row, stream)
         heap.push(memory, young, row, record["young"])
@@ -170,7 +175,11 @@ def enter(memory: Memory, row: int, stream: int) -> None:
     """Put a row that is not watched, or no more, into its heap."""
     record = memory.streams[stream]
     record["ripened"] = min(record["ripened"], memory.rows[row]["place"])
-    _put(memory, row, stream, _is_mature(memory, row, stream, _now(memory)))
+    record["newest"] = max(record["newest"], memory.rows[row]["place"])
+    if _is_mature(memory, row, stream, _now(memory)):
+        _join_ripe(memory, row, stream)
+    else:
+        _join_young(memory, row, stream)
 
 
 @kernel
@@ -230,23 +239,17 @@ def note_quality(memory: Memory, importance: float, results: Results, at: int) -
 
 @kernel
 def _ripen(memory: Memory, stream: int, now: float) -> None:
-    """Move the rows that have matured to their heap.
-
-    A tuple of this batch that is still to come ends the walk. It is no older than the present,
-    unless it is late; then newer rows mature when it has come.
-    """
+    """Move the rows that have matured to their heap."""
     record = memory.streams[stream]
     place = max(record["ripened"], record["head"])
-    while place < record["tail"]:
+    while place <= record["newest"]:
         row = memory.queue[record["base"] + place]
         if row >= 0:
             if not _is_mature(memory, row, stream, now):
                 break
             if memory.rows[row]["heap"] > WATCHED and not memory.merits[row]["is_ripe"]:
                 leave(memory, row, stream)
-                _put(memory, row, stream, True)
-        elif row != NOTHING:
-            break
+                _join_ripe(memory, row, stream)
         place += 1
     record["ripened"] = place
 
