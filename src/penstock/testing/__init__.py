@@ -4,6 +4,7 @@
 name                                              what it gives
 ================================================  ================================================
 `market`                                          auctions and bids, with a rush at the end
+`news`                                            two agencies that report the same stories
 `age_model`, `frequency_model`                    the synthetic streams of Srivastava and Widom
 `exact_join`, `expected_rows`, `canonical_rows`   what a join should give, and how to compare
 `cut`, `cut_rows`                                 tables in micro-batches, in step and out of step
@@ -28,6 +29,7 @@ from penstock.testing.clock import FakeClock
 from penstock.testing.exact import exact_join
 from penstock.testing.frequency_model import Correlation, FrequencyModel, frequency_model
 from penstock.testing.market import BID_RUSH, Market, market
+from penstock.testing.news import NEWS_HOURS, News, news
 from penstock.testing.rows import canonical_rows, expected_rows
 from penstock.testing.streams import cut, cut_rows
 from penstock.testing.zipf import zipf_weights
@@ -35,6 +37,7 @@ from penstock.testing.zipf import zipf_weights
 __all__ = [
     "AGE_CURVES",
     "BID_RUSH",
+    "NEWS_HOURS",
     "AgeModel",
     "AgeShape",
     "ArrivalLaw",
@@ -42,6 +45,7 @@ __all__ = [
     "FakeClock",
     "FrequencyModel",
     "Market",
+    "News",
     "age_model",
     "arrival_times",
     "bell",
@@ -54,5 +58,6 @@ __all__ = [
     "frequency_model",
     "increasing",
     "market",
+    "news",
     "zipf_weights",
 ]
