@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from benchmarks import batches, equality, memory, shedding, window, within
+from benchmarks import batches, equality, importance, memory, shedding, window, within
 from benchmarks.report import Figures, as_markdown, as_text, machine, rewrite
 from benchmarks.timing import progress
 
@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "batches": batches.run,
     "memory": memory.run,
     "shedding": shedding.run,
+    "importance": importance.run,
 }
 
 

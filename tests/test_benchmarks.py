@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from benchmarks import batches, data, equality, memory, window, within
+from benchmarks import batches, data, equality, importance, memory, window, within
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.nested_loop import Scan, nested_loop
 from benchmarks.report import Table, Target, as_markdown, rewrite
@@ -50,6 +50,13 @@ def test_batches_of_all_sizes_give_the_same_and_write_less_than_everything() -> 
     assert figures.results > 0
     assert small.kilobytes_per_batch <= large.kilobytes_per_batch
     assert not figures.targets()
+
+
+def test_importance_is_found_by_all_and_a_scan_takes_longer_the_more_rows() -> None:
+    figures = importance.run(quick=True, say=silent)
+    assert all(each.importance > 0 for each in figures.contestants)
+    assert [each.budget for each in figures.growth] == list(importance.QUICK.budgets)
+    assert len(figures.targets()) == 4
 
 
 def test_memory_is_measured_where_the_system_says() -> None:

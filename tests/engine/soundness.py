@@ -11,6 +11,7 @@ from penstock.engine.kernels.layout import (
     COUNT,
     EARLIER,
     EVICT_BY_LOT,
+    EVICT_BY_RESIDENCE,
     EVICT_BY_SCORE,
     EVICT_LOWEST,
     HEAD,
@@ -48,6 +49,8 @@ def assert_sound(operator: Operator) -> None:
             _check_odds(memory, rows)
         if memory.rule["evict"][0] == EVICT_BY_SCORE:
             _check_cells(memory, s, free_to_go)
+        if memory.rule["evict"][0] == EVICT_BY_RESIDENCE:
+            _check_residence(memory, s, free_to_go)
     for s, rows in enumerate(queued):
         _check_payload(operator, s, rows)
 
@@ -97,6 +100,21 @@ def _check_heap(memory: Memory, s: int, rows: list[int]) -> None:
     for at in range(1, len(heap)):
         assert order[(at - 1) // 2] < order[at]
         assert memory.rows[heap[at]]["heap"] == at
+
+
+def _check_residence(memory: Memory, s: int, rows: list[int]) -> None:
+    """Check that each row is among the mature or among the others; the first are in order."""
+    record = memory.residences[s]
+    ripe = [row for row in rows if memory.merits[row]["is_ripe"]]
+    young = [row for row in rows if not memory.merits[row]["is_ripe"]]
+    assert (len(ripe), len(young)) == (record["ripe"], record["young"])
+    _check_heap(memory, s, ripe)
+    if record["is_ordered"]:
+        _check_heap(memory, s + memory.streams.size, young)
+    else:
+        listed = memory.heaps[s + memory.streams.size, : len(young)].tolist()
+        assert sorted(listed) == sorted(young)
+        assert [memory.rows[row]["heap"] for row in listed] == list(range(len(young)))
 
 
 def _check_odds(memory: Memory, rows: list[int]) -> None:

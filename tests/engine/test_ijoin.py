@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 
 import penstock as ps
 from penstock.engine.kernels.residence import SMALLEST_AGE
+from penstock.engine.operator import Operator
+from penstock.engine.plan import bind
 from penstock.studies.by_the_book import (
     Adaptive,
     Arrivals,
@@ -22,18 +25,19 @@ from penstock.studies.by_the_book import (
 )
 from penstock.testing import canonical_rows, cut
 from tests.conformance.checks import run
+from tests.engine.soundness import assert_sound
 from tests.engine.support import choices, examples
 from tests.engine.test_importance import EVENING, MORNING, importance_of, join, make_tables
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from penstock.studies.by_the_book.recomputation import Recomputation
     from tests.engine.support import Pick
 
 # So long that nobody expires: the engine lets a row go when no tuple can come that joins it, a step
 # later than the book does. A power of two, so that ages in windows are exact in both.
 WINDOW = 4096
+pytestmark = pytest.mark.nojit
+
 SCHEMES = ("successive", "k-successive", "adaptive")
 
 
@@ -105,3 +109,93 @@ def test_those_leave_who_leave_by_the_book(recompute: str, pick: Pick) -> None:
     saved = run(made, cut(made, tables, times), saving=True)
     assert saved.rows == canonical_rows(replay.result)
     assert saved.metrics.recomputations == replay.metrics.recomputations
+
+
+@pytest.mark.parametrize("recompute", SCHEMES)
+@given(pick=choices())
+@examples(10)
+def test_all_structures_hold_the_same_rows(recompute: str, pick: Pick) -> None:
+    """With rows that are watched, that expire, and with batches of one stream at a time."""
+    tables = make_tables(pick(20, 120), seed=pick(0, 10**6), keys=pick(1, 12))
+    goal = ps.MaxImportance(
+        of=[(None, MORNING), (pick(0, 100), EVENING)], strategy="ijoin", recompute=recompute
+    )
+    made = join(goal, rows=pick(3, 20), monitor=0.2, window=pick(5, 60))
+    operator = Operator(bind(made, {name: table.schema for name, table in tables.items()}))
+    for start in range(0, 120, 30):
+        for name, table in tables.items():
+            operator.process({name: table.slice(start, 30)})
+            assert_sound(operator)
+
+
+# --- What the paper leaves open
+
+
+def kept(
+    stay: list[tuple[int, int, float]], probes: list[tuple[int, int]], **goal: float
+) -> set[int]:
+    """Give the keys that are left of tuples of r, (time, key, importance), with room for two.
+
+    The tuples of s probe, by (time, key). They have room of their own, and two fill it from the
+    beginning.
+    """
+    made = ps.Join(
+        streams={name: ps.Stream(time="t", window=1000) for name in ("r", "s")},
+        on=ps.Equal("k"),
+        goal=ps.MaxImportance(of={"r": "score", "s": 1000}, strategy="ijoin", **goal),  # type: ignore[arg-type]
+        budget=ps.Budget(rows=4, monitor=0),
+    )
+    last = max(time for time, *_ in (*stay, *probes))
+    asking = [(-2, -2), (-2, -1), *probes, *((last + 1, key) for _, key, _ in stay)]
+    tables = {
+        "r": pa.Table.from_pylist([{"t": t, "k": k, "score": i} for t, k, i in stay]),
+        "s": pa.Table.from_pylist([{"t": t, "k": k} for t, k in asking]),
+    }
+    found = made.replay(tables).result.to_pylist()
+    return {row["r"]["k"] for row in found if row["s"]["t"] > last}
+
+
+def test_if_nobody_is_mature_the_lowest_of_all_leaves_and_not_the_newcomer() -> None:
+    stay = [(0, 1, 5.0), (1, 2, 5.0), (10, 3, 1.0)]
+    # 2 has matched, 1 has not.
+    assert kept(stay, [(5, 2)], maturity=1.0) == {2, 3}
+    # 1 has matched, so 2 goes, though it is the younger.
+    assert kept(stay, [(5, 1)], maturity=1.0) == {1, 3}
+
+
+def test_who_is_not_mature_stays_if_another_is() -> None:
+    stay = [(0, 1, 99.0), (500, 2, 1.0), (510, 3, 1.0)]
+    # 1 alone is older than 0.08 windows of 1000, and leaves although it matched and matters more.
+    assert kept(stay, [(5, 1)]) == {2, 3}
+    assert kept(stay, [(5, 1)], maturity=0.0, penalty=0.0) == {1, 3}
+
+
+def test_who_never_matched_is_idle_since_it_came() -> None:
+    # At 1000, 2 is worth 7 * exp(-2.5 * 0.5) / 0.9 = 2.2, less 10 * 0.5 as it had no match for half
+    # a window: -2.8. 1 never had one: -10.
+    stay = [(0, 1, 7.0), (100, 2, 7.0), (1000, 3, 1.0)]
+    assert kept(stay, [(500, 2)], penalty=10.0) == {2, 3}
+    # It came later and is not yet unproductive: 0.
+    stay = [(100, 2, 7.0), (850, 1, 7.0), (1000, 3, 1.0)]
+    assert kept(stay, [(500, 2)], penalty=10.0, unproductivity=0.2) == {1, 3}
+
+
+def test_who_is_of_no_age_has_a_priority() -> None:
+    """All come in one moment: ages are zero, and count as a thousandth of a window."""
+    stay = [(0, 1, 2.0), (0, 2, 3.0), (0, 3, 1.0)]
+    # Who comes first of them follows from what they hold. Who finds a match when it comes stays.
+    for number in (1, 2, 3):
+        left = kept(stay, [(-1, number)])
+        assert len(left) == 2
+        assert number in left
+
+
+def test_the_parameters_of_ijoin_are_for_ijoin() -> None:
+    for name, value in (("maturity", 0.5), ("penalty", 2.0), ("recompute", "adaptive")):
+        goal = ps.MaxImportance(of="score", strategy="greedy", **{name: value})  # type: ignore[arg-type]
+        with pytest.raises(ps.SpecificationError, match=f"{name} of MaxImportance must be for a"):
+            join(goal, rows=10)
+    for name, value in (("every", 7), ("tolerance", 0.5)):
+        goal = ps.MaxImportance(of="score", strategy="ijoin", **{name: value})  # type: ignore[arg-type]
+        with pytest.raises(ps.SpecificationError, match=f"{name} of MaxImportance must be for"):
+            join(goal, rows=10)

@@ -53,7 +53,7 @@ def test_a_damaged_byte_is_found_wherever_it_is(name: str) -> None:
             restore(make_plan(), chunks() | {name: bytes(damaged)})
         if at == 0:
             assert str(caught.value) == (
-                f'chunk "{name}" of the saved state must be of format 5; got format 20; run the '
+                f'chunk "{name}" of the saved state must be of format 5; got format 21; run the '
                 "version of Penstock that wrote it, or start without it"
             )
         else:

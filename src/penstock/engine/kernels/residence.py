@@ -63,7 +63,8 @@ def _priority(memory: Memory, row: int, stream: int, at: float) -> float:
     """Give a row's residence priority at a time, by the matches that it has had until now."""
     record = memory.residences[stream]
     merit = memory.merits[row]
-    idle = (at - merit["last"]) / record["life"]
+    # Before 0 only as long as no horizon has been set.
+    idle = max((at - merit["last"]) / record["life"], 0.0)
     priority = 0.0
     if merit["matches"] > 0.0:
         # P = imp * matches' / age, matches' = sum of exp(-d * time since the match)
