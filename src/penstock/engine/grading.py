@@ -12,12 +12,13 @@ from penstock.engine.learning import Learner
 from penstock.goals import MaxImportance
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.outlook import Outlook
+from penstock.statistics.score_output import score_output
 from penstock.strategies import Waiting
 from penstock.strategies.base import ABOVE, BELOW
 from penstock.strategies.division import divide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.keys import KeyCoder
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 _WORTHLESS = 2.0**-60
 # Rows are graded anew after so many arrivals for each: it must cost little beside the join itself.
 _GRADE_EVERY = 4
-# Values by which memory is divided.
+# Values by which memory is divided; and, for each, groups of tuples that matter alike.
 _VALUES = 4096
+_GROUPS = 16
+# A difference between streams is one if it is so many times as large as what chance makes of it.
+_SURE = 2.0
 # Tuples of each stream whose importance is remembered.
 _LATEST = 1024
 
@@ -128,8 +132,7 @@ class Grader(Learner):
         if not any(outlook.pace > 0 for outlook in self._outlooks) or not self._rates.elapsed:
             return
         outputs = [
-            partial(self._made_of, expert, self._by_value(s, expert), float(self._span(s)))
-            for s in range(self._turned.size)
+            partial(self._made_of, self._output(s, expert), s) for s in range(self._turned.size)
         ]
         wanted = np.array(divide(rows, outputs)) / rows
         if self._fairness:
@@ -155,17 +158,73 @@ class Grader(Learner):
         curve = AgeCurve(np.full(outlook.curve.parts, pace))
         return Outlook(curve, outlook.rate, *values)
 
-    def _made_of(
-        self, expert: ScoringStrategy, outlook: Outlook, span: float, rows: Floats
-    ) -> Floats:
+    def _output(self, s: int, expert: ScoringStrategy) -> Callable[[Floats], Floats]:
+        """Give what a window makes of rows: results, or their worth, per part of a life."""
+        outlook = self._by_value(s, expert)
+        if self._scores is None or not self._partners[s].size:
+            return partial(expert.output, outlook)
+        # Importance is taken to have nothing to do with values and ages.
+        matters = self._matters(s, self._partners[s])
+        groups = np.linspace(0, matters.size, _GROUPS, endpoint=False).astype(np.int64)
+        sizes = np.diff(groups, append=matters.size)
+        matters = np.add.reduceat(matters, groups) / sizes
+        likely, tuples = np.ones(1), np.ones(1)
+        if expert.needs_frequencies:
+            likely, tuples = self._spread_of(s)
+        weights = np.multiply.outer(likely, matters).ravel()
+        shares = np.multiply.outer(tuples / tuples.sum(), sizes / sizes.sum()).ravel()
+        grades = self._grades_of(weights)
+        in_all = np.bincount(grades, shares)
+        some = np.flatnonzero(in_all)
+        return partial(
+            score_output,
+            matches=outlook.curve.matches if expert.needs_fresh else self._evened(s),
+            weights=np.bincount(grades, shares * weights)[some] / in_all[some],
+            shares=in_all[some],
+            rate=outlook.rate,
+        )
+
+    def _spread_of(self, s: int) -> tuple[Floats, Floats]:
+        """Give how likely tuples of a stream are to match, and how many are so likely."""
+        outlook = self._outlooks[s]
+        values = None if self._likeliness is None else self._likeliness.of_values(s, _VALUES)
+        if values is None and outlook.likeliness.size:
+            values = outlook.likeliness, outlook.weights
+        return values or (np.ones(1), np.ones(1))
+
+    def _evened(self, s: int) -> Floats:
+        """Give a stream's age curve as far as the watched rows tell it from the other stream's.
+
+        Of two streams a pair is as likely to match whichever comes first, unless ages matter. The
+        watched rows are few, and where memory would as well go to one stream as to the other,
+        chance must not give it all to one.
+        """
+        mine, other = self._outlooks[s], self._outlooks[1 - s]
+        if len(self._plan.sides) != 2 or min(each.pace * each.rate for each in (mine, other)) <= 0:
+            return mine.curve.matches
+        # Results per time, of all rows of a stream if all could stay.
+        gap = np.log(mine.pace * mine.rate / self._span(s) ** 2)
+        gap -= np.log(other.pace * other.rate / self._span(1 - s) ** 2)
+        noise = 0.0
+        for each, outlook in ((s, mine), (1 - s, other)):
+            likely, tuples = self._spread_of(each)
+            spread = float(np.sum(tuples * likely**2) * tuples.sum() / np.sum(tuples * likely) ** 2)
+            lived = float((self._now or 0) - self._began) / self._lives()[each]
+            lives = min(max(lived, 1.0), self._half_life / np.log(2))
+            noise += (spread + 1.0 / outlook.curve.total) / (max(outlook.weights.size, 1) * lives)
+        chance = min(1.0, _SURE**2 * noise / max(gap**2, 1e-300))
+        return mine.curve.matches * np.exp(-chance * gap / 2)
+
+    def _made_of(self, output: Callable[[Floats], Floats], s: int, rows: Floats) -> Floats:
         """Give what a stream's window makes of rows: results per time, or the logarithm of a share.
 
         A result of two streams needs one row that waits, of either stream, so what both give adds
         up. One of more streams needs a row of each of the others, so shares are multiplied.
         """
-        made = expert.output(outlook, rows)
+        made = output(rows)
         if len(self._plan.sides) == 2:
-            return made / span
+            return made / float(self._span(s))
+        outlook = self._outlooks[s]
         most = outlook.rate * outlook.curve.total
         return np.log(np.maximum(made / most, 1e-3)) if most else np.zeros(rows.size)
 
@@ -179,6 +238,10 @@ class Grader(Learner):
         weights = np.maximum(expert.weights(self._outlooks[s], tuples) * matters, 1e-300)
         if self._fairness:
             weights = weights ** (1.0 - self._fairness)
+        return self._grades_of(weights)
+
+    def _grades_of(self, weights: Floats) -> Integers:
+        octave = self._strategy.grades_per_octave
         grades = np.floor(octave * np.log2(weights) + 0.5).astype(np.int64) + octave * BELOW
         return np.clip(grades, 0, octave * (BELOW + ABOVE))
 
@@ -211,9 +274,10 @@ class Grader(Learner):
         memory = self._store.memory
         worth = self._expert.by_age(self._outlooks[s])
         if self._fairness:
-            # What is left of its window, for all alike: by that alone the oldest leaves first.
-            to_come = 1.0 - np.arange(worth.size) / worth.size
-            worth = worth ** (1.0 - self._fairness) * to_come**self._fairness
+            # Over the age: rows then stay for a time that grows as worth ** ((1 - f) / f), and by
+            # age alone the oldest leaves first.
+            ages = np.arange(worth.size) + 0.5
+            worth = worth ** (1.0 - self._fairness) / ages**self._fairness
         worth = np.append(worth, 0.0)  # who has outlived its time
         rises = np.append(np.diff(worth) > 1e-12 * np.abs(worth[1:]), False)
         some = worth > worth.max() * _WORTHLESS
