@@ -177,8 +177,9 @@ def test_worth_finds_more_importance_than_size_and_greedy_and_says_how_much() ->
     own = replay(None, 400)
     assert own.strategy == "worth"
     assert own.importance == found["worth"]
-    assert found["worth"] > 1.2 * max(found["size"], found["greedy"])
-    assert min(found["size"], found["greedy"]) > 1.2 * found["fifo"]
+    assert found["worth"] > 1.15 * found["size"]
+    assert found["size"] > 2 * found["greedy"]  # keys are more skewed than importance
+    assert found["greedy"] > 1.2 * found["fifo"]
     assert own.importance_recall is not None
     assert own.importance_recall.low < own.importance / exact < own.importance_recall.high
     assert own.recall is not None
@@ -197,10 +198,12 @@ def test_fairness_costs_importance() -> None:
         )
         .replay(tables)
         .metrics
-        for fairness in (0.0, 0.5, 1.0)
+        for fairness in (0.0, 0.25, 0.5, 0.75, 1.0)
     ]
     importance = [each.importance for each in metrics]
     fairness = [each.fairness or 0.0 for each in metrics]
     assert importance == sorted(importance, reverse=True)
     assert fairness == sorted(fairness)
-    assert fairness[2] > 0.9
+    assert fairness[0] < 0.2
+    assert 0.2 < fairness[2] < 0.5
+    assert fairness[-1] > 0.9  # watched rows, 1 % of them, stay for their whole lives

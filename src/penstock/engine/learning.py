@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
+# Matches that are few, to compare predictions of them in proportion.
+_FEW = 5.0
 # What is made of memory is decided anew so often in the longest life.
 _DIVISIONS = 8
 
@@ -69,9 +71,13 @@ def _parts(plan: Plan, strategy: Learning, name: str) -> int:
 
 
 def _in_proportion(predicted: Floats, came: Floats, weights: Floats) -> Floats:
-    """Give predictions that add up to what came: who leaves first is a matter of proportions."""
-    total, found = float(np.sum(weights * predicted)), float(np.sum(weights * came))
-    return predicted * (found / total) if total > 0 and found > 0 else predicted
+    """Give predictions that add up to about what came: who leaves first is a matter of proportions.
+
+    With few matches less so. Of two or three rows it is mostly chance how many came, and how many
+    an expert expected of them at their age is then most of what there is to tell it by.
+    """
+    said, found = float(np.sum(weights * predicted)), float(np.sum(weights * came))
+    return predicted * ((found + _FEW) / (said + _FEW))
 
 
 class Learner(ABC):

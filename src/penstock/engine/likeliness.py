@@ -52,6 +52,10 @@ class Likeliness:
         self._counts = [Frequencies(limit) for _ in range(count)]
         self._samples = [ValueSample() for _ in range(count)]
         self._known = [_known(plan, coder, goal, s) for s in range(count)]
+        self._usual = [
+            float(np.prod([_usual(own, o) for o in self._known if o is not None and o is not own]))
+            for own in self._known
+        ]
         self._waiting: list[list[Array]] = [[] for _ in range(count)]
         self._sums = np.zeros((count, 2))  # of raw likeliness, and of tuples
         self._new = np.zeros((count, 2), np.int64)  # the same since the last review, in grains
@@ -112,8 +116,12 @@ class Likeliness:
         return max(total / tuples if tuples else self._unseen(s), 1e-300)
 
     def _unseen(self, s: int) -> float:
-        """Give the raw likeliness of a value that was not seen in any other stream."""
-        return float(self._scale(s) ** (len(self._plan.sides) - 1))
+        """Give the raw likeliness of a value that was not seen in any other stream.
+
+        Where frequencies are known, of a usual one.
+        """
+        unknown = sum(known is None for o, known in enumerate(self._known) if o != s)
+        return float(self._usual[s] * self._scale(s) ** unknown)
 
     @property
     def _by_value(self) -> bool:
@@ -252,6 +260,14 @@ def _known(
     words = coder.hashes(columns) if plan.keys else columns[0].to_numpy().view(np.int64)
     order = np.argsort(words)
     return words[order], np.array(list(given.values()))[order]
+
+
+def _usual(own: tuple[Integers, Floats] | None, other: tuple[Integers, Floats]) -> float:
+    """Give the mean share, in another stream, of a stream's tuples; as there if it is not known."""
+    keys, shares = other if own is None else own
+    place = np.minimum(np.searchsorted(other[0], keys), other[0].size - 1)
+    met = np.where(other[0][place] == keys, other[1][place], 0.0)
+    return max(float(np.sum(met * shares) / max(shares.sum(), 1e-12)), 1e-12)
 
 
 def _exactly(values: Sequence[object], type_: pa.DataType) -> pa.Array:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from penstock.goals import Goal, MaxImportance
+from penstock.strategies.age import Age
 from penstock.strategies.best import Best
+from penstock.strategies.expected import Expected
+from penstock.strategies.prob import Prob
+
+if TYPE_CHECKING:
+    from penstock.strategies.base import ScoringStrategy
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Worth(Best):
     Examples
     --------
     >>> [expert.name for expert in Worth().experts]
-    ['age', 'prob', 'expected', 'expected', 'expected']
+    ['prob', 'age', 'expected', 'expected', 'expected']
     """
 
     name: ClassVar[str] = "worth"
@@ -36,3 +42,8 @@ class Worth(Best):
     def of(cls, goal: Goal) -> Worth:
         """Take the granularity from the goal."""
         return cls(goal.parts if isinstance(goal, MaxImportance) else cls.parts)
+
+    @property
+    def experts(self) -> tuple[ScoringStrategy, ...]:
+        """Those that predict. Before there is anything to go by, all ages are alike."""
+        return (Prob(self.parts), Age(self.parts), *Expected(self.parts).experts)
