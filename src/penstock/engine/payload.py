@@ -89,17 +89,28 @@ class Payload:
     def look_up(self, refs: Integers, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
         """Give a number for each row that is referred to, computed once for each table and key."""
         numbers = refs >> REF_BITS
-        found = np.empty(refs.size)
-        for number in np.unique(numbers):
-            known, table = self._looked_up, self.batch
-            if number:
-                window = self.sub_windows[int(number)]
-                known, table = window.looked_up, window.table
-            if key not in known:
-                known[key] = compute(table)
-            here = numbers == number
-            found[here] = known[key][refs[here] & REF_MASK]
+        if not self.sub_windows or not numbers.any():
+            return self._known_of(0, key, compute)[refs]
+        wanted = np.zeros(max(self.sub_windows) + 1, np.bool_)
+        wanted[numbers] = True
+        starts = np.zeros(wanted.size, np.int64)
+        known = []
+        end = 0
+        for number in np.flatnonzero(wanted):
+            starts[number] = end
+            known.append(self._known_of(int(number), key, compute))
+            end += known[-1].size
+        found: Floats = np.concatenate(known)[starts[numbers] + (refs & REF_MASK)]
         return found
+
+    def _known_of(self, number: int, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
+        """Give the numbers of all rows of the batch, or of a sub-window."""
+        known, table = self._looked_up, self.batch
+        if number:
+            known, table = self.sub_windows[number].looked_up, self.sub_windows[number].table
+        if key not in known:
+            known[key] = compute(table)
+        return known[key]
 
     def settle(self, rows: Indices) -> None:
         """Keep what is left of the batch, the given rows in time order, and let go of the rest."""

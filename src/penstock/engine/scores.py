@@ -106,6 +106,8 @@ class Scores:
         """Give the importance of a stream's rows, of each as it is defined at a time of its own."""
         if not self._changes[s].size:
             return self._scored(s, refs, 0)
+        if not self._changes[s].size:
+            return self._scored(s, refs, 0)
         places = np.searchsorted(self._changes[s], times, side="right")
         importance = np.empty(refs.size)
         for place in np.unique(places):
