@@ -163,7 +163,7 @@ class UsersScale:
     name: str
     rows: int = 10_000
     window: int = 15_000
-    windows: float = 3.0
+    windows: float = 2.5
     keys: int = 10_000
     zipf: float = 0.0
     importance: Literal["skewed", "equal"] = "skewed"

@@ -18,6 +18,7 @@ from penstock.studies.importance_contest import (
     measure,
     panel_row,
     papers,
+    shortened,
     tabulate,
 )
 from penstock.studies.importance_scales import PapersScale, UsersScale
@@ -38,7 +39,7 @@ _COMPARED = {
     "probes first": ("fifo", "rand", "size", "greedy"),
 }
 # The paper has 5 to 20; each stream has half of it.
-_MEMORIES = (6, 10, 14, 20)
+_MEMORIES = (6, 10, 20)
 _ROWS = (5_000, 10_000, 20_000)
 _SPEEDS = (PRINTED, COUNTED, SLOW)
 _ZIPFS = ("0", "0.5", "1")
@@ -107,12 +108,12 @@ STUDY = Study(
     reference="Kulkarni and Ravishankar 2008, section 5.1, Figure 2",
     grid=(
         *grid(_papers(_MEMORIES, PRINTED), _CONTENDERS, seeds=2),
-        *grid(_papers(_MEMORIES, COUNTED), _CONTENDERS, seeds=5),
-        *grid(_papers(_MEMORIES, SLOW), _CONTENDERS, seeds=5),
+        *grid(_papers(_MEMORIES, COUNTED), _CONTENDERS, seeds=3),
+        *grid(_papers(_MEMORIES, SLOW), _CONTENDERS, seeds=3),
         *grid(_users(UsersScale(USERS), _ROWS), _CONTENDERS, seeds=2),
     ),
     quick_grid=(
-        *grid(_papers((6, 10), SLOW), _CONTENDERS, seeds=1),
+        *grid(shortened(_papers((6, 10), SLOW), 300), _CONTENDERS, seeds=1),
         *grid(_users(UsersScale(USERS, window=150, keys=100), (100,)), _CONTENDERS, seeds=1),
     ),
     run=measure,

@@ -18,6 +18,7 @@ from penstock.studies.importance_contest import (
     measure,
     panel_row,
     papers,
+    shortened,
     tabulate,
 )
 from penstock.studies.importance_scales import PapersScale, UsersScale
@@ -117,12 +118,12 @@ STUDY = Study(
     reference="Kulkarni and Ravishankar 2008, section 5.3, Figure 4",
     grid=(
         *grid(_papers(_DOMAINS, PRINTED), _CONTENDERS, seeds=2),
-        *grid(_papers(_DOMAINS, COUNTED), _CONTENDERS, seeds=5),
-        *grid(_papers(_DOMAINS, SLOW), _CONTENDERS, seeds=5),
+        *grid(_papers(_DOMAINS, COUNTED), _CONTENDERS, seeds=3),
+        *grid(_papers(_DOMAINS, SLOW), _CONTENDERS, seeds=3),
         *grid(_users(_DOMAINS[::2], UsersScale(USERS)), _CONTENDERS, seeds=2),
     ),
     quick_grid=(
-        *grid(_papers((10, 20), SLOW), _CONTENDERS, seeds=1),
+        *grid(shortened(_papers((10, 20), SLOW), 300), _CONTENDERS, seeds=1),
         *grid(
             _users((10, 20), UsersScale(USERS, rows=100, window=150, keys=100)),
             _CONTENDERS,

@@ -132,9 +132,9 @@ STUDY = Study(
     title="importance, results, fairness and overhead of schemes of recomputation",
     reference="Kulkarni and Ravishankar 2008, section 5.5, Table 6",
     grid=(
-        *grid({0.0: [_counted(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=20),
+        *grid({0.0: [_counted(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=10),
         *grid({0.0: [papers(PRINTED, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
-        *grid({0.0: [papers(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=5),
+        *grid({0.0: [papers(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=3),
         *grid(
             {0.0: [UsersScale(f"{USERS}, Zipf {zipf:g}", zipf=zipf) for zipf in _ZIPFS]},
             _CONTENDERS,
