@@ -197,7 +197,7 @@ def _frame(axes: Axes, *, x_percent: bool, x_marks: int) -> None:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # as above
 
     if x_percent:
-        marks = np.linspace(0, 1, 6)
+        marks = np.linspace(0, 1, 6 if x_marks > 2 else 3)
         axes.set_xlim(0, 1)
         axes.set_xticks(marks, [f"{mark:.0%}" for mark in marks])
     else:

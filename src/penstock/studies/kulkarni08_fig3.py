@@ -131,7 +131,7 @@ STUDY = Study(
         *grid(_papers(_WINDOWS, COUNTED), _CONTENDERS, seeds=3),
         *grid(_papers(_WINDOWS, SLOW), _CONTENDERS, seeds=3),
         *grid(_slower(_WINDOWS), _CONTENDERS, seeds=3),
-        *grid(_users(_WINDOWS[::2]), _CONTENDERS, seeds=2),
+        *grid(_users(_WINDOWS[::2]), _CONTENDERS, seeds=1),
     ),
     quick_grid=(
         *grid(shortened(_papers((10.0, 25.0), SLOW), 300), _CONTENDERS, seeds=1),
