@@ -112,7 +112,7 @@ def grid(
     contenders
         Names of `CONTENDERS`; at a user's scale those take part who can.
     seeds
-        How many streams of each setting; of EXACT and the optimum one.
+        How many streams of each setting.
     """
     contenders = tuple(contenders)
     return tuple(
@@ -121,7 +121,7 @@ def grid(
         for setting in own
         for seed in range(seeds)
         for contender in contenders
-        if _takes_part(contender, setting) and not (seed and contender in {EXACT, OPTIMUM})
+        if _takes_part(contender, setting)
     )
 
 
