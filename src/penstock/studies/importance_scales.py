@@ -51,7 +51,7 @@ class Found(NamedTuple):
     tuples
         That came, of both streams.
     recomputations
-        How many times priorities were computed anew; NaN if that is not known.
+        How many times priorities were computed anew; NaN for yardsticks.
     """
 
     importance: float
@@ -294,9 +294,12 @@ def _replayed(
     metrics = _join(tables, window, goal, budget).replay(tables).metrics
     fairness = np.nan if metrics.fairness is None else metrics.fairness
     tuples = metrics.arrived
-    recomputations = float(getattr(metrics, "recomputations", np.nan))
     return Found(
-        metrics.importance / tuples, metrics.emitted / tuples, fairness, tuples, recomputations
+        metrics.importance / tuples,
+        metrics.emitted / tuples,
+        fairness,
+        tuples,
+        metrics.recomputations,
     )
 
 
