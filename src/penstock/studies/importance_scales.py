@@ -36,6 +36,7 @@ _TAIL = 1.5
 _MONITORED = 0.2
 # The optimum is a linear programme over all results: it has to do with fewer tuples.
 _TUPLES_OF_OPTIMUM, _TENTH = 3_000, 10
+_FEW_VALUES = 20
 _BY_IMPORTANCE = MaxImportance(of="importance")
 
 
@@ -121,7 +122,8 @@ class PapersScale:
 
     def _optimum(self) -> Found:
         """Measure the optimum on the first tuples: so few rows fill, and turn over, at once."""
-        seconds = min(self.streams.duration, round(_TUPLES_OF_OPTIMUM / sum(self.streams.rates)))
+        tuples = _TUPLES_OF_OPTIMUM // (1 if self.streams.domain > _FEW_VALUES else 3)
+        seconds = min(self.streams.duration, round(tuples / sum(self.streams.rates)))
         tables = _tables(_made(replace(self.streams, duration=seconds)))
         tuples = sum(table.num_rows for table in tables.values())
         weight, results = _optimum(_join(tables, self.window), tables, self.memory)
