@@ -80,7 +80,7 @@ class Panel:
         A place on the x-axis to point out, and what to write there.
     mark_height
         How high to write it: 0 is at the bottom of the panel, 1 at its top.
-    y_top, y_title
+    y_top, y_title, y_percent
         If its row has others than the picture; the panels of a row must have the same.
     """
 
@@ -90,6 +90,7 @@ class Panel:
     mark_height: float = 0.965
     y_top: float | None = None
     y_title: str | None = None
+    y_percent: bool | None = None
 
 
 def save_panels_plot(
@@ -123,7 +124,7 @@ def save_panels_plot(
     x_percent, y_percent
         Whether the axis goes from 0 to 1 and is shown as percent.
     y_top
-        Where it ends, if it is.
+        Where it ends, if it is; otherwise that of a panel counts, or that of its lines.
     x_limits
         Of the x-axis; None for those of the lines.
     """
@@ -151,13 +152,13 @@ def save_panels_plot(
         for line in panel.lines:
             _draw(axes, line)
         _frame(axes, x_percent=x_percent, x_marks=10 // columns)
-        if y_percent:
+        if y_percent if panel.y_percent is None else panel.y_percent:
             top = y_top if panel.y_top is None else panel.y_top
             marks = np.arange(0.0, top + 1e-9, 0.1 if top < 0.8 else 0.2)
             axes.set_ylim(0, 1.02 * top)
             axes.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
         else:
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, panel.y_top)
         if x_limits is not None:
             axes.set_xlim(*x_limits)
         axes.set_title(panel.title, loc="left", fontsize=12.5, fontweight="bold", color=_INK)
@@ -196,7 +197,7 @@ def _frame(axes: Axes, *, x_percent: bool, x_marks: int) -> None:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # as above
 
     if x_percent:
-        marks = np.linspace(0, 1, 6)
+        marks = np.linspace(0, 1, 6 if x_marks > 2 else 3)
         axes.set_xlim(0, 1)
         axes.set_xticks(marks, [f"{mark:.0%}" for mark in marks])
     else:

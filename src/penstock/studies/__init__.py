@@ -12,6 +12,12 @@ from penstock.errors import SpecificationError, must
 from penstock.studies import (
     coverage,
     drift,
+    fairness,
+    kulkarni08_fig2,
+    kulkarni08_fig3,
+    kulkarni08_fig4,
+    kulkarni08_fig5,
+    kulkarni08_table6,
     srivastava04_fig5,
     srivastava04_fig6,
     srivastava04_fig7,
@@ -33,8 +39,14 @@ STUDIES: Mapping[str, Study[Any, Any]] = {
     "srivastava04-fig8": srivastava04_fig8.STUDY,  # error of a sample's average against memory
     "srivastava04-s2": srivastava04_s2.STUDY,  # the same for an attribute of the other stream
     "srivastava04-fig9": srivastava04_fig9.STUDY,  # and against how much the attribute varies
+    "kulkarni08-fig2": kulkarni08_fig2.STUDY,  # importance against memory
+    "kulkarni08-fig3": kulkarni08_fig3.STUDY,  # against the window
+    "kulkarni08-fig4": kulkarni08_fig4.STUDY,  # against the number of values, all as important
+    "kulkarni08-fig5": kulkarni08_fig5.STUDY,  # against the unproductivity threshold
+    "kulkarni08-table6": kulkarni08_table6.STUDY,  # what it saves to recompute priorities rarely
     "coverage": coverage.STUDY,  # how far intervals of a sample can be trusted
     "drift": drift.STUDY,  # recall over time when the streams change
+    "fairness": fairness.STUDY,  # importance against fairness to tuples
 }
 
 
