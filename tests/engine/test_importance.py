@@ -207,3 +207,26 @@ def test_fairness_costs_importance() -> None:
     assert fairness[0] < 0.2
     assert 0.2 < fairness[2] < 0.5
     assert fairness[-1] > 0.9  # watched rows, 1 % of them, stay for their whole lives
+
+
+def test_where_keys_say_nothing_worth_does_about_what_greedy_does() -> None:
+    """Counts of many keys differ by chance: that is not to be taken for a difference of keys."""
+    draw = np.random.default_rng(7)
+    rows = 30_000
+    tables = {
+        name: pa.table(
+            {
+                "t": 2 * np.arange(rows) + place,
+                "k": draw.integers(0, 3_000, rows),
+                "score": draw.pareto(1.5, rows) + 1,
+            }
+        )
+        for place, name in enumerate(STREAMS)
+    }
+    found = [
+        join(ps.MaxImportance(of="score", strategy=strategy), rows=1_000, window=8_000)
+        .replay(tables)
+        .metrics.importance
+        for strategy in ("worth", "greedy")
+    ]
+    assert found[0] > 0.93 * found[1]

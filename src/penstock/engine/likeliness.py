@@ -33,6 +33,9 @@ _VALUES_PER_ROW, _FEWEST_VALUES, _MOST_VALUES = 8, 4096, 1 << 16
 # that is still unseen says more, and all that is relative to the average must keep up.
 _RECENT = 0.8
 _UNIT = 2.0**-53
+# How much values differ is found anew after so many reviews, from so many of them.
+_COMPARE_EVERY, _COMPARED = 4, 1024
+_MOST_DOUBT = 1000.0
 
 
 class Likeliness:
@@ -40,8 +43,9 @@ class Likeliness:
 
     For a tuple of one stream it is the product, over the other streams, of how often its value
     comes there (for predicates other than equality: of the share of values that it matches), and
-    1 on average over the stream's tuples. A value is believed to be rare only as far as it has
-    been watched: one result's worth of doubt is added to what was counted.
+    1 on average over the stream's tuples. A value is believed to be rare, or frequent, only as far
+    as it has been watched: some results' worth of doubt is added to what was counted. That is one
+    if values differ much, and more if they differ hardly more than chance has it.
     """
 
     def __init__(self, plan: Plan, coder: KeyCoder, goal: LearningGoal, rows: int) -> None:
@@ -62,6 +66,9 @@ class Likeliness:
         self._elapsed = 0.0
         self._paces = [0.0] * count
         self._age = 0.0  # in half-lives
+        self._doubts = np.ones(count)  # results that are added to what was counted
+        self._squares = 0.0  # of what each moment counts, where `_elapsed` is their sum
+        self._reviews = 0
 
     def of(self, s: int, values: Array, words: Integers) -> Floats:
         """Give the likeliness of tuples of a stream."""
@@ -121,7 +128,7 @@ class Likeliness:
         Where frequencies are known, of a usual one.
         """
         unknown = sum(known is None for o, known in enumerate(self._known) if o != s)
-        return float(self._usual[s] * self._scale(s) ** unknown)
+        return float(self._usual[s] * (self._doubts[s] * self._scale(s)) ** unknown)
 
     @property
     def _by_value(self) -> bool:
@@ -137,6 +144,7 @@ class Likeliness:
             self._sums[s, 0] += int(self._new[s, 0]) * _GRAIN * self._unseen(s)
             self._sums[s, 1] += int(self._new[s, 1])
         self._new[:] = 0
+        self._squares = self._squares * factor**2 + max(elapsed - self._elapsed * factor, 0.0)
         self._elapsed, self._paces = elapsed, list(paces)
         self._age -= float(np.log2(factor)) if factor > 0 else 0.0
         for s, waiting in enumerate(self._waiting):
@@ -148,6 +156,31 @@ class Likeliness:
                 self._counts[s].forget()
             elif came.size:
                 self._samples[s].add(came.astype(np.float64), _spread(came, self._age), self._age)
+        if self._equal and self._reviews % _COMPARE_EVERY == 0:
+            self._doubts = np.array([self._doubt(s) for s in range(len(paces))])
+        self._reviews += 1
+
+    def _doubt(self, s: int) -> float:
+        """Give how many results' worth of doubt there is about a value's frequency elsewhere.
+
+        Rates of values are taken to be Gamma(a, b), so that counts have mean m and variance
+        m + m**2 / a, the first term being chance, which is less where old tuples count less. The
+        rate of a value that was counted n times is then (n + a) / (time + b).
+        """
+        values = self.values(s, _COMPARED)
+        others = [o for o in range(len(self._paces)) if o != s and self._known[o] is None]
+        if values is None or not others or not self._elapsed:
+            return 1.0
+        keys, tuples = values
+        shapes = []
+        for other in others:
+            counts = self._counts[other].of(keys)
+            mean = float(np.average(counts, weights=tuples))
+            variance = float(np.average((counts - mean) ** 2, weights=tuples))
+            excess = variance - mean * self._squares / self._elapsed
+            shapes.append(mean**2 / max(excess, mean**2 / _MOST_DOUBT, 1e-300))
+        # In sixteenths: sums of counts may differ in their last digits after a restart.
+        return round(16 * min(max([*shapes, 1.0]), _MOST_DOUBT)) / 16
 
     def _raw(self, s: int, values: Array, words: Integers) -> Floats:
         raw = np.ones(values.size)
@@ -160,7 +193,7 @@ class Likeliness:
                 place = np.minimum(np.searchsorted(known[0], keys), known[0].size - 1)
                 raw *= np.where(known[0][place] == keys, known[1][place], 0.0) + 1e-12
             elif self._equal:
-                raw *= (self._counts[other].of(keys) + 1.0) * self._scale(s)
+                raw *= (self._counts[other].of(keys) + self._doubts[s]) * self._scale(s)
             else:
                 low, high = self._reach(s, other, values.astype(np.float64))
                 share = self._samples[other].share_between(low, high)
@@ -168,12 +201,12 @@ class Likeliness:
         return raw
 
     def _scale(self, s: int) -> float:
-        """Give the rate of a value that was not seen: one result's worth of time more than was."""
+        """Give what a result counts: one by the time that was watched, and that of the doubt."""
         if not self._equal or any(known is not None for known in self._known):
             return 1.0
         pace = self._paces[s]
         doubt = 1.0 / pace if pace > 0 else max(self._elapsed, 1.0)
-        return 1.0 / (self._elapsed + doubt)
+        return 1.0 / (self._elapsed + self._doubts[s] * doubt)
 
     def _reach(self, s: int, other: int, values: Floats) -> tuple[Floats, Floats]:
         """Give the least and greatest value of another stream that each value matches."""
@@ -198,6 +231,7 @@ class Likeliness:
             "likeliness": np.array([self._elapsed, self._age, *self._paces]),
             "likeliness.sums": self._sums,
             "likeliness.new": self._new,
+            "likeliness.doubts": np.array([*self._doubts, self._squares, self._reviews]),
         }
         for s in range(len(self._waiting)):
             waiting = self._waiting[s]
@@ -211,6 +245,8 @@ class Likeliness:
         self._elapsed, self._age, *self._paces = saved["likeliness"].tolist()
         self._sums = saved["likeliness.sums"].copy()
         self._new = saved["likeliness.new"].copy()
+        *doubts, self._squares, reviews = saved["likeliness.doubts"].tolist()
+        self._doubts, self._reviews = np.array(doubts), int(reviews)
         for s in range(len(self._waiting)):
             waiting = saved[f"waiting.{s}"]
             self._waiting[s] = [waiting] if waiting.size else []

@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.budget import Budget
+from penstock.engine.operator import Operator
+from penstock.engine.plan import bind
 from penstock.errors import SessionError
 from penstock.goals import MaxImportance
 from penstock.join import Join
@@ -293,7 +295,11 @@ def _join(
 def _replayed(
     tables: Mapping[str, pa.Table], window: float, goal: MaxImportance, budget: Budget
 ) -> Found:
-    metrics = _join(tables, window, goal, budget).replay(tables).metrics
+    schemas = {name: table.schema for name, table in tables.items()}
+    operator = Operator(bind(_join(tables, window, goal, budget), schemas))
+    for _ in operator.pieces(tables):
+        pass  # of many millions of results only what they come to is wanted
+    metrics = operator.metrics()
     fairness = np.nan if metrics.fairness is None else metrics.fairness
     tuples = metrics.arrived
     return Found(

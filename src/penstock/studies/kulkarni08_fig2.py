@@ -41,6 +41,7 @@ _COMPARED = {
 # The paper has 5 to 20; each stream has half of it.
 _MEMORIES = (6, 10, 20)
 _ROWS = (5_000, 10_000, 20_000)
+_USERS = UsersScale(USERS, window=40_000, windows=1.5)
 _SPEEDS = (PRINTED, COUNTED, SLOW)
 _ZIPFS = ("0", "0.5", "1")
 
@@ -110,7 +111,7 @@ STUDY = Study(
         *grid(_papers(_MEMORIES, PRINTED), _CONTENDERS, seeds=2),
         *grid(_papers(_MEMORIES, COUNTED), _CONTENDERS, seeds=3),
         *grid(_papers(_MEMORIES, SLOW), _CONTENDERS, seeds=3),
-        *grid(_users(UsersScale(USERS), _ROWS), _CONTENDERS, seeds=2),
+        *grid(_users(_USERS, _ROWS), _CONTENDERS, seeds=2),
     ),
     quick_grid=(
         *grid(shortened(_papers((6, 10), SLOW), 300), _CONTENDERS, seeds=1),
