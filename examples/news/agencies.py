@@ -42,7 +42,7 @@ CHANGES_AT = 18
 SHARE = 0.08
 """Of the rows that the exact join holds at most."""
 
-STRATEGIES = ("fifo", "size", "greedy", None)
+STRATEGIES = ("fifo", "size", "greedy", "ijoin", None)
 """Those that are compared; the last is Penstock's own choice."""
 
 

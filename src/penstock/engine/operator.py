@@ -13,7 +13,7 @@ from penstock.engine.grading import Grader
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
-from penstock.engine.kernels import heap, layout, residence
+from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
@@ -23,6 +23,7 @@ from penstock.engine.learning import Learner, grid_shape
 from penstock.engine.meter import Meter
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
+from penstock.engine.priorities import RESULT_KINDS, redefine, set_residence
 from penstock.engine.sampling import Sampler
 from penstock.engine.scores import scores_of
 from penstock.engine.store import Store, row_overhead
@@ -34,7 +35,7 @@ from penstock.strategies import (
     ScoringStrategy,
     strategy_for,
 )
-from penstock.strategies.base import Learning, Residence
+from penstock.strategies.base import Learning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,14 +70,6 @@ _EVICT = {
 }
 
 
-_SCHEMES = {
-    "successive": layout.SUCCESSIVE,
-    "k-successive": layout.K_SUCCESSIVE,
-    "adaptive": layout.ADAPTIVE,
-}
-_RESULTS = {"min": layout.MIN, "product": layout.PRODUCT, "sum": layout.SUM, "max": layout.MAX}
-
-
 class Operator:
     """One shard of a join: takes batches of all streams, gives results, keeps the windows.
 
@@ -104,13 +97,14 @@ class Operator:
         if settings is not None:
             self.store.memory.streams["share"] = settings.shares
             self.store.memory.rule["favours_old"] = settings.favours_old
-            self._set_residence(settings.residence)
+            if settings.residence is not None:
+                set_residence(self.store.memory, settings.residence)
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.scores = scores_of(plan, self.payloads)
         self.meter = Meter()
         self.store.memory.rule["weighs"] = self.scores is not None and count == 2
         if self.scores is not None:
-            self.store.memory.rule["result"] = _RESULTS[self.scores.kind]
+            self.store.memory.rule["result"] = RESULT_KINDS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
@@ -148,15 +142,6 @@ class Operator:
         memory = _part(budget.memory_bytes, self.shard, self.shards)
         # Until rows have been measured.
         return None, memory, memory // row_overhead(self.plan)
-
-    def _set_residence(self, residence: Residence | None) -> None:
-        """Say how rows leave by residence priority."""
-        if residence is None:
-            return
-        records = self.store.memory.residences
-        for name in ("maturity", "unproductivity", "penalty", "decay", "every", "tolerance"):
-            records[name] = getattr(residence, name)
-        records["scheme"] = _SCHEMES[residence.recompute]
 
     def process(
         self,
@@ -353,7 +338,7 @@ class Operator:
         if self.scores is not None:
             stop = self.scores.next_edge(at, stop)
             if self.scores.is_redefined(at):
-                self._rescore()
+                redefine(self)
         if births % self._interval == 0 and births != self.reviewed:
             self.reviewed = births
             self._review(int(arrivals["limit"][at]))
@@ -361,34 +346,6 @@ class Operator:
             stop = self.learner.next_edge(at, stop)
             self.learner.begin_piece(arrivals, at, stop)
         return stop
-
-    def _rescore(self) -> None:
-        """Let rows in memory matter as much as is defined by now."""
-        if self.strategy is None or not self.strategy.by_importance:
-            return
-        if isinstance(self.learner, Grader):
-            self.learner.rescore()
-            return
-        memory = self.store.memory
-        if memory.rule["evict"][0] == layout.EVICT_BY_RESIDENCE:
-            for s in range(len(self.plan.sides)):
-                residence.note_all(memory, s, self.store.in_queue(s))
-        self.set_priorities()
-
-    def set_priorities(self) -> None:
-        """Set the priorities of rows in memory by their importance, if that is what they are."""
-        if self.scores is None or self.strategy is None or self.learner is not None:
-            return
-        if self.strategy.by_importance:
-            memory = self.store.memory
-            for s in range(len(self.plan.sides)):
-                rows = self.store.in_queue(s)
-                importance = self.scores.now(s, memory.rows["ref"][rows])
-                if memory.rule["evict"][0] == layout.EVICT_BY_RESIDENCE:
-                    residence.set_importance(memory, s, rows, importance)
-                else:
-                    memory.rows["priority"][rows] = importance
-                    heap.rebuild(memory, s)
 
     def _review(self, limit: int) -> None:
         """Reconsider what is decided on; called after every so many arrivals."""

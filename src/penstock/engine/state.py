@@ -30,6 +30,7 @@ from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.kernels.loop import refill
 from penstock.engine.learnt import put_back, read_learnt, write_learnt
 from penstock.engine.operator import Operator, Seal, as_struct
+from penstock.engine.priorities import set_priorities
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def restore(
     operator.meter.restore({name: np.array(each) for name, each in head["meter"].items()})
     if operator.scores is not None:
         operator.scores.resume(memory.streams["clock"].max())
-        operator.set_priorities()
+        set_priorities(operator)
     operator.saved = {name: Seal(*seal) for name, seal in head["chunks"].items()}
     return operator
 
