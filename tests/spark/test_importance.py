@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "ijoin", "worth"])
+@pytest.mark.parametrize("strategy", ["ijoin", "worth"])
 def test_importance_that_changes_survives_a_restart(
     spark: SparkSession, tmp_path: Path, strategy: str
 ) -> None:

@@ -154,6 +154,9 @@ class UsersScale:
         How many there are.
     zipf
         Their skew.
+    thinned
+        Of so many neighbours by frequency one key is left, in the middle: fewer keys, that differ
+        as much.
     importance
         ``"skewed"``, or ``"equal"``: 1.
     seconds
@@ -170,6 +173,7 @@ class UsersScale:
     windows: float = 2.5
     keys: int = 10_000
     zipf: float = 0.0
+    thinned: int = 1
     importance: Literal["skewed", "equal"] = "skewed"
     seconds: float = IJOIN_SECONDS
     maturity: float = 2.0
@@ -185,7 +189,8 @@ class UsersScale:
         generator = np.random.default_rng([self.seed, 2])
         each = round(self.windows * self.window)
         times = generator.permutation(2 * each).reshape(2, each)
-        shares = np.arange(1.0, self.keys + 1) ** -self.zipf
+        ranks = (np.arange(self.keys) + 0.5) * self.thinned + 0.5
+        shares = ranks**-self.zipf
         made = {}
         for name, own in zip(("r", "s"), times, strict=True):
             keys = generator.choice(self.keys, each, p=shares / shares.sum())
@@ -231,6 +236,7 @@ class UsersScale:
             rows=self.rows // _TENTH,
             window=self.window // _TENTH,
             keys=self.keys // _TENTH,
+            thinned=_TENTH,
         )
         importance, exact = _exact(tenth)
         tables = _users(tenth)
