@@ -19,7 +19,10 @@ from penstock.engine.kernels.layout import (
     NOTHING,
     REF_BITS,
     REF_MASK,
+    RIPE,
+    UNMATCHED,
     WATCHED,
+    YOUNG,
 )
 
 if TYPE_CHECKING:
@@ -105,9 +108,12 @@ def _check_heap(memory: Memory, s: int, rows: list[int]) -> None:
 def _check_residence(memory: Memory, s: int, rows: list[int]) -> None:
     """Check that each row is among the mature or among the others; the first are in order."""
     record = memory.residences[s]
-    ripe = [row for row in rows if memory.merits[row]["is_ripe"]]
-    young = [row for row in rows if not memory.merits[row]["is_ripe"]]
+    standing = {row: int(memory.merits[row]["standing"]) for row in rows}
+    ripe = [row for row in rows if standing[row] == RIPE]
+    young = [row for row in rows if standing[row] == YOUNG]
     assert (len(ripe), len(young)) == (record["ripe"], record["young"])
+    for row in rows:
+        assert (standing[row] == UNMATCHED) == (memory.merits[row]["matches"] == 0)
     _check_heap(memory, s, ripe)
     if record["is_ordered"]:
         _check_heap(memory, s + memory.streams.size, young)

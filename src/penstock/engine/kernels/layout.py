@@ -48,6 +48,12 @@ EVICT_BY_SCORE: Final = 3
 EVICT_BY_LOT: Final = 4
 EVICT_BY_RESIDENCE: Final = 5
 
+# Where a row stands that leaves by residence priority: in no heap, as it has not matched; in that
+# of those who are not mature; in that of the mature.
+UNMATCHED: Final = -1
+YOUNG: Final = 0
+RIPE: Final = 1
+
 # When residence priorities are computed anew.
 SUCCESSIVE: Final = 0
 K_SUCCESSIVE: Final = 1
@@ -148,6 +154,7 @@ def stream_type(time: DType) -> DType:
             ("tail", np.int64),
             ("first", np.int64),  # rows before this place are all watched
             ("ripened", np.int64),  # and before this place they are all mature
+            ("unmatched", np.int64),  # and before this place they have all matched
             ("newest", np.int64),  # beyond this place all are still to come
             ("held", np.int64),
             ("watched", np.int64),  # of those held
@@ -265,7 +272,7 @@ def merit_type(time: DType) -> DType:
             ("computed", np.float64),  # its priority as computed last, if it has matched since:
             ("epoch", np.int64),  # then this is the number of that computation
             ("keyed", time),  # its last match when its place in the heap was found
-            ("is_ripe", np.int64),  # whether it is among the mature
+            ("standing", np.int64),  # UNMATCHED, YOUNG or RIPE
         ]
     )
 
@@ -288,7 +295,7 @@ def residence_type(time: DType) -> DType:
             ("births", np.int64),  # and who came from then on
             ("seen", np.float64),  # importance of results at the last decision,
             ("quality", np.float64),  # and between it and the one before
-            ("ripe", np.int64),  # rows in the heap of the mature
+            ("ripe", np.int64),  # rows in the heap of the mature that have matched
             ("young", np.int64),  # and of the others, which is a heap
             ("is_ordered", np.int64),  # only if this says so
             ("horizon", time),  # until when the heaps' bounds hold

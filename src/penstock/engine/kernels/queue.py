@@ -33,6 +33,7 @@ def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
     streams[stream]["head"] = 0
     streams[stream]["first"] = 0
     streams[stream]["ripened"] = 0
+    streams[stream]["unmatched"] = 0
     streams[stream]["newest"] = at - 1
     streams[stream]["tail"] = at
 

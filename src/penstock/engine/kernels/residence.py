@@ -8,7 +8,8 @@ reached, or as many rows were looked at as there are, bounds are found anew. Who
 depend on the bounds, so they are not saved.
 
 Of each stream there are two heaps: of the rows that are mature, and of the others. The second is
-put in order only when there are no mature ones, as the others leave only then.
+put in order only when there are no mature ones, as the others leave only then. A row that has not
+matched is in neither: of those the oldest has the lowest priority, and the queue knows it.
 
 Glossary: T is the time as of which priorities are computed. With "successive" it is always now.
 Otherwise a priority as of T holds until the next computation, so of a row that matches meanwhile
@@ -30,9 +31,12 @@ from penstock.engine.kernels.layout import (
     MIN,
     NOTHING,
     PRODUCT,
+    RIPE,
     SCRATCH,
     SUCCESSIVE,
+    UNMATCHED,
     WATCHED,
+    YOUNG,
     Memory,
 )
 
@@ -125,7 +129,7 @@ def _note_bound(memory: Memory, row: int, stream: int) -> None:
 def _join_ripe(memory: Memory, row: int, stream: int) -> None:
     """Put a row among the mature of its stream."""
     record = memory.residences[stream]
-    memory.merits[row]["is_ripe"] = 1
+    memory.merits[row]["standing"] = RIPE
     _note_bound(memory, row, stream)
     heap.push(memory, stream, row, record["ripe"])
     record["ripe"] += 1
@@ -136,7 +140,7 @@ def _join_young(memory: Memory, row: int, stream: int) -> None:
     """Put a row among those of its stream that are not mature."""
     record = memory.residences[stream]
     young = stream + memory.streams.size
-    memory.merits[row]["is_ripe"] = 0
+    memory.merits[row]["standing"] = YOUNG
     if record["is_ordered"]:
         _note_bound(memory, row, stream)
         heap.push(memory, young, row, record["young"])
@@ -151,7 +155,9 @@ def leave(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its heap."""
     record = memory.residences[stream]
     young = stream + memory.streams.size
-    if memory.merits[row]["is_ripe"]:
+    if memory.merits[row]["standing"] == UNMATCHED:
+        return
+    if memory.merits[row]["standing"] == RIPE:
         heap.remove(memory, stream, row, record["ripe"])
         record["ripe"] -= 1
         return
@@ -172,15 +178,27 @@ def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
 
 
 @kernel
-def enter(memory: Memory, row: int, stream: int) -> None:
-    """Put a row that is not watched, or no more, into its heap."""
-    record = memory.streams[stream]
-    record["ripened"] = min(record["ripened"], memory.rows[row]["place"])
-    record["newest"] = max(record["newest"], memory.rows[row]["place"])
+def _join_heap(memory: Memory, row: int, stream: int) -> None:
+    """Put a row that has matched into its heap."""
     if _is_mature(memory, row, stream, _now(memory)):
         _join_ripe(memory, row, stream)
     else:
+        record = memory.streams[stream]
+        record["ripened"] = min(record["ripened"], memory.rows[row]["place"])
         _join_young(memory, row, stream)
+
+
+@kernel
+def enter(memory: Memory, row: int, stream: int) -> None:
+    """Let a row that is not watched, or no more, be one of those who may leave."""
+    record = memory.streams[stream]
+    place = memory.rows[row]["place"]
+    record["newest"] = max(record["newest"], place)
+    if memory.merits[row]["matches"] > 0.0:
+        _join_heap(memory, row, stream)
+    else:
+        memory.merits[row]["standing"] = UNMATCHED
+        record["unmatched"] = min(record["unmatched"], place)
 
 
 @kernel
@@ -193,6 +211,7 @@ def begin(memory: Memory, row: int, importance: float) -> None:
     if merit["matches"] > 0.0:
         merit["last"] = max(_now(memory), merit["last"])
     merit["epoch"] = NOTHING
+    merit["standing"] = UNMATCHED
 
 
 @kernel
@@ -213,11 +232,14 @@ def note_match(memory: Memory, row: int) -> None:
     if record["scheme"] != SUCCESSIVE:
         _note_computed(memory, row, stream)
     now = _now(memory)
+    is_first = merit["matches"] == 0.0
     if now != merit["last"]:
         idle = (now - merit["last"]) / record["life"]
         merit["matches"] *= np.exp(-record["decay"] * idle)
         merit["last"] = now
     merit["matches"] += 1.0
+    if is_first and memory.rows[row]["heap"] > WATCHED and merit["standing"] == UNMATCHED:
+        _join_heap(memory, row, stream)
 
 
 @rare
@@ -248,7 +270,7 @@ def _ripen(memory: Memory, stream: int, now: float) -> None:
         if row >= 0:
             if not _is_mature(memory, row, stream, now):
                 break
-            if memory.rows[row]["heap"] > WATCHED and not memory.merits[row]["is_ripe"]:
+            if memory.rows[row]["heap"] > WATCHED and memory.merits[row]["standing"] == YOUNG:
                 leave(memory, row, stream)
                 _join_ripe(memory, row, stream)
         place += 1
@@ -288,8 +310,8 @@ def _order(memory: Memory, stream: int, line: int, size: int) -> None:
 
 
 @rare
-def bound_anew(memory: Memory, stream: int) -> None:
-    """Find the bounds of a stream's rows anew: of the mature, or of the others if nobody is.
+def bound_anew(memory: Memory, stream: int, of_mature: bool) -> None:  # noqa: FBT001
+    """Find the bounds of a stream's rows anew: of the mature, or of the others.
 
     For longer than last time if that proved right, and for less if too many were looked at.
     """
@@ -303,7 +325,7 @@ def bound_anew(memory: Memory, stream: int) -> None:
     record["horizon"] = now + record["step"]
     record["began"] = now
     record["visited"] = 0
-    record["is_ordered"] = record["ripe"] == 0
+    record["is_ordered"] = not of_mature
     if record["is_ordered"]:
         _order(memory, stream, stream + memory.streams.size, record["young"])
     else:
@@ -319,18 +341,65 @@ def _is_before(memory: Memory, value: float, row: int, other_value: float, other
 
 
 @kernel
-def _lowest(memory: Memory, stream: int, line: int, size: int) -> int:
-    """Give the row of the lowest priority in a heap that is ordered by bounds."""
+def _is_unmatched(memory: Memory, row: int) -> bool:
+    return (
+        row >= 0
+        and memory.rows[row]["heap"] > WATCHED
+        and memory.merits[row]["standing"] == UNMATCHED
+    )
+
+
+@kernel
+def _oldest_unmatched(memory: Memory, stream: int) -> int:
+    """Give the oldest row of a stream that has not matched and may leave, or NOTHING."""
+    record = memory.streams[stream]
+    place = max(record["unmatched"], record["head"])
+    while place <= record["newest"]:
+        if _is_unmatched(memory, memory.queue[record["base"] + place]):
+            break
+        place += 1
+    record["unmatched"] = place
+    return memory.queue[record["base"] + place] if place <= record["newest"] else NOTHING
+
+
+@rare
+def _lowest_unmatched(memory: Memory, stream: int, now: float, only_mature: bool) -> int:  # noqa: FBT001
+    """Give the row of the lowest priority of those that have not matched, by looking at all.
+
+    Only where they came since priorities were computed: theirs is their importance.
+    """
+    record = memory.streams[stream]
+    found = NOTHING
+    for place in range(record["unmatched"], record["newest"] + 1):
+        row = memory.queue[record["base"] + place]
+        if not _is_unmatched(memory, row):
+            continue
+        if only_mature and not _is_mature(memory, row, stream, now):
+            break
+        value = _valued(memory, row, stream)
+        if found == NOTHING or _is_before(
+            memory, value, row, _valued(memory, found, stream), found
+        ):
+            found = row
+    return found
+
+
+@kernel
+def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> int:
+    """Give the row of the lowest priority: of a heap that is ordered by bounds, or `found`."""
     rows = memory.rows
     heaps = memory.heaps
     walk = memory.scratch[0]
     loose = memory.scratch[1]
     visited = 0
-    found = NOTHING
     lowest = 0.0
+    if found != NOTHING:
+        lowest = _valued(memory, found, stream)
     matched = 0
-    ahead = 1
-    walk[0] = 0
+    ahead = 0
+    if size > 0:
+        walk[0] = 0
+        ahead = 1
     while ahead > 0:
         ahead -= 1
         at = walk[ahead]
@@ -375,13 +444,20 @@ def first_to_go(memory: Memory, stream: int) -> int:
     now = _now(memory)
     _compute(memory, stream, now)
     _ripen(memory, stream, now)
+    found = _oldest_unmatched(memory, stream)
+    is_mature = found != NOTHING and _is_mature(memory, found, stream, now)
+    some_mature = record["ripe"] > 0 or is_mature
+    if found != NOTHING and some_mature and not is_mature:
+        found = NOTHING
+    if found != NOTHING and _is_fixed(memory, found, stream):
+        found = _lowest_unmatched(memory, stream, now, some_mature)
     line, size, is_ready = stream, record["ripe"], True
-    if record["ripe"] == 0:
+    if not some_mature:
         line, size = stream + memory.streams.size, record["young"]
         is_ready = record["is_ordered"] != 0
     if not is_ready or now > record["horizon"] or record["visited"] > size + _FEW:
-        bound_anew(memory, stream)
-    return _lowest(memory, stream, line, size)
+        bound_anew(memory, stream, some_mature)
+    return _lowest(memory, stream, line, size, found)
 
 
 @rare
@@ -396,5 +472,8 @@ def note_all(memory: Memory, stream: int, rows: Integers) -> None:
 def set_importance(memory: Memory, stream: int, rows: Integers, importance: Floats) -> None:
     """Let all rows of a stream matter as much as is said from now on."""
     for at in range(rows.size):
-        memory.merits[rows[at]]["importance"] = importance[at]
-    bound_anew(memory, stream)
+        row = rows[at]
+        memory.merits[row]["importance"] = importance[at]
+        if _is_unmatched(memory, row) and memory.merits[row]["matches"] > 0.0:
+            _join_heap(memory, row, stream)  # after a restart it is known only now
+    bound_anew(memory, stream, memory.residences[stream]["ripe"] > 0)
