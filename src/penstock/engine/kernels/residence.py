@@ -63,18 +63,26 @@ def _now(memory: Memory) -> float:
 
 
 @kernel
-def _priority(memory: Memory, row: int, stream: int, at: float) -> float:
-    """Give a row's residence priority at a time, by the matches that it has had until now."""
+def _earned(memory: Memory, row: int, stream: int, at: float) -> float:
+    """Give a row's residence priority at a time, without penalty, by its matches until now."""
     record = memory.residences[stream]
     merit = memory.merits[row]
-    # Before 0 only as long as no horizon has been set.
+    if merit["matches"] == 0.0:
+        return 0.0
+    # Times before the last match only as long as no horizon has been set.
     idle = max((at - merit["last"]) / record["life"], 0.0)
-    priority = 0.0
-    if merit["matches"] > 0.0:
-        # P = imp * matches' / age, matches' = sum of exp(-d * time since the match)
-        age = max((at - memory.rows[row]["time"]) / record["life"], SMALLEST_AGE)
-        decayed = merit["matches"] * np.exp(-record["decay"] * idle)
-        priority = merit["importance"] * decayed / age
+    age = max((at - memory.rows[row]["time"]) / record["life"], SMALLEST_AGE)
+    # P = imp * matches' / age, matches' = sum of exp(-d * time since the match)
+    decayed = merit["matches"] * np.exp(-record["decay"] * idle)
+    return merit["importance"] * decayed / age
+
+
+@kernel
+def _priority(memory: Memory, row: int, stream: int, at: float) -> float:
+    """Give a row's residence priority at a time, by its matches until now."""
+    record = memory.residences[stream]
+    priority = _earned(memory, row, stream, at)
+    idle = (at - memory.merits[row]["last"]) / record["life"]
     if idle >= record["unproductivity"]:
         priority -= record["penalty"] * idle
     return priority
@@ -107,13 +115,29 @@ def _valued(memory: Memory, row: int, stream: int) -> float:
 
 
 @kernel
+def _shift(memory: Memory, stream: int, time: float) -> float:
+    """Give the penalty for the time from when bounds were found until another time.
+
+    The penalties of all unproductive rows grow alike. So what bounds bound is the priority plus
+    this, of which the penalty is a constant.
+    """
+    record = memory.residences[stream]
+    return record["penalty"] * ((time - record["began"]) / record["life"])
+
+
+@kernel
 def _bound(memory: Memory, row: int, stream: int) -> float:
-    """Give what a row's priority will not be below until the horizon."""
-    bound = _priority(memory, row, stream, memory.residences[stream]["horizon"])
-    bound -= _SLACK * abs(bound)
+    """Give what a row's priority, shifted, will not be below until the horizon."""
+    record = memory.residences[stream]
+    last = memory.merits[row]["last"]
+    earned = _earned(memory, row, stream, record["horizon"])
+    is_unproductive = (record["horizon"] - last) / record["life"] >= record["unproductivity"]
+    shift = _shift(memory, stream, last if is_unproductive else record["computed_at"])
+    bound = earned + shift
     if _is_fixed(memory, row, stream):
-        bound = min(bound, _fixed(memory, row, stream))
-    return bound
+        shift = _shift(memory, stream, record["computed_at"])
+        bound = min(bound, _fixed(memory, row, stream) + shift)
+    return bound - _SLACK * (earned + abs(shift) + abs(bound))
 
 
 @kernel
@@ -392,6 +416,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
     walk = memory.scratch[0]
     loose = memory.scratch[1]
     visited = 0
+    shift = _shift(memory, stream, memory.residences[stream]["computed_at"])
     lowest = 0.0
     if found != NOTHING:
         lowest = _valued(memory, found, stream)
@@ -404,7 +429,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
         ahead -= 1
         at = walk[ahead]
         row = heaps[line, at]
-        bound = rows[row]["priority"]
+        bound = rows[row]["priority"] - shift
         if found != NOTHING and not _is_before(memory, bound, row, lowest, found):
             continue
         visited += 1
