@@ -193,11 +193,11 @@ def crash_and_compare(folder: Path, *, kills: int, tell: Callable[[str], object]
     return drivers
 
 
-def test_drivers_killed_five_times_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    drivers = crash_and_compare(tmp_path, kills=5, tell=print)
-    assert drivers.kills == 5
+def test_drivers_killed_three_times_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+    drivers = crash_and_compare(tmp_path, kills=3, tell=print)
+    assert drivers.kills == 3
     for kind in JOINS:
-        assert drivers.interrupted[kind] >= 3
+        assert drivers.interrupted[kind] >= 1
         assert drivers.halfway[kind] >= 2
 
 

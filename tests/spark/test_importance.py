@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("strategy", ["ijoin", "worth"])
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        "ijoin",
+        pytest.param("worth", marks=pytest.mark.slow),
+        pytest.param("greedy", marks=pytest.mark.slow),
+    ],
+)
 def test_importance_that_changes_survives_a_restart(
     spark: SparkSession, tmp_path: Path, strategy: str
 ) -> None:
