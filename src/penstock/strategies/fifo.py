@@ -22,8 +22,8 @@ class Fifo(Strategy):
 
     Examples
     --------
-    >>> Fifo().decide(streams=2)
-    Settings(evict=<Evict.OLDEST: 'oldest'>, shares=(0.5, 0.5))
+    >>> Fifo().decide(streams=2).evict
+    <Evict.OLDEST: 'oldest'>
     """
 
     name: ClassVar[str] = "fifo"
