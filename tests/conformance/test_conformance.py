@@ -26,8 +26,9 @@ _IN_EVERY_RUN = {None, "fifo", "random", "best", "cluster"}
 
 # These workloads are too short to learn from, and until then `cluster` does what both of its
 # experts do; `best` goes the way of `expected`. `tests/engine/test_learning.py` has longer ones,
-# for all. `greedy` evicts as `random` does, by another number.
-_LIKE_ANOTHER = {"eq-cluster", "pps-cluster", "expected", "greedy"}
+# for all, `worth` among them, which goes the way of `best`. `greedy` evicts as `random` does, by
+# another number.
+_LIKE_ANOTHER = {"eq-cluster", "pps-cluster", "expected", "worth", "greedy"}
 
 
 def _marked(case: Case) -> ParameterSet:
