@@ -106,7 +106,9 @@ def test_a_goal_that_no_strategy_serves_is_refused_by_name() -> None:
 )
 def test_an_unknown_strategy_is_refused_and_recognised(goal: Goal, close: str) -> None:
     kind = type(goal)
-    known = ", ".join(f'"{name}"' for name, each in STRATEGIES.items() if kind in each.serves)
+    names = [name for name, each in STRATEGIES.items() if kind in each.serves]
+    names += ["recent", "size"] if kind is ps.MaxSubset else []  # what papers call fifo and prob
+    known = ", ".join(f'"{name}"' for name in names)
     words = refusal(goal)
     assert f"strategy of {kind.__name__} must be one of {known}; got {goal.strategy!r}" in words
     assert f'did you mean "{close}"?' in words

@@ -31,6 +31,7 @@ def tables(streams: int, rows: int) -> dict[str, pa.Table]:
             {
                 "t": np.sort(draw.integers(0, 300, rows)),
                 "k": np.minimum(draw.geometric(0.12, rows), 25),
+                "i": np.floor(draw.pareto(1.5, rows) + 1),
             }
         )
         for name in "abc"[:streams]
@@ -80,6 +81,28 @@ def test_of_two_streams_the_estimate_is_unbiased_and_knows_its_variance(
     # The variance of 300 numbers is itself known to within sqrt(2 / 300), 8 %, or somewhat more
     # as they have a heavy tail: 25 % is about three times that.
     assert 0.75 < variances.mean() / found.var(ddof=1) < 1.25
+
+
+@pytest.mark.parametrize("strategy", ["fifo", "worth"])
+def test_so_is_that_of_importance(strategy: str) -> None:
+    data = tables(2, 600)
+    goal = ps.MaxImportance(of="i", strategy=strategy)
+    true = join_of(2, goal=goal).replay(data).metrics.importance
+    found, variances, held = [], [], 0
+    for seed in range(_SEEDS):
+        budget = ps.Budget(rows=60, monitor=0.3)
+        metrics = join_of(2, goal=goal, budget=budget, seed=seed).replay(data).metrics
+        assert metrics.importance_recall is not None
+        found.append(metrics.importance_estimated)
+        variances.append(metrics.importance_variance)
+        interval = metrics.importance_recall
+        held += interval.low <= metrics.importance / true <= interval.high
+    error = np.std(found, ddof=1) / np.sqrt(_SEEDS)
+    assert abs(np.mean(found) - true) < 3 * error
+    assert np.std(found) < 0.2 * true
+    assert 0.75 < np.mean(variances) / np.var(found, ddof=1) < 1.25
+    # 95 % of 300, less three times sqrt(300 * 0.95 * 0.05).
+    assert held >= 285 - 3 * 3.8
 
 
 def test_of_three_streams_nothing_is_said() -> None:

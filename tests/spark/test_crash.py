@@ -121,8 +121,12 @@ def _wait(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
 def _kill_session(driver: subprocess.Popen[bytes]) -> None:
     """Kill a driver with all that it has started, and wait until they are gone.
 
-    Spark's Python workers are in a process group of their own, but in the same session.
+    The driver and Java go first and at once, as one process group: listing processes takes long
+    enough for a micro-batch to end. Spark's Python workers are in a group of their own, but in the
+    same session.
     """
+    with suppress(ProcessLookupError):
+        os.killpg(driver.pid, signal.SIGKILL)
     while True:
         alive = [pid for pid in _processes() if _session_of(pid) == driver.pid]
         if not alive:
@@ -177,6 +181,8 @@ def crash_and_compare(folder: Path, *, kills: int, tell: Callable[[str], object]
     for number in range(kills):
         kind, moment = moments[4 * number % len(moments)]
         commits, delay = draw.choice([0, 1, 2]), draw.choice([0.0, 0.0, draw.random() / 2])
+        if number < len(JOINS):
+            delay = 0.0  # each join once for certain in the middle of a micro-batch
         began = time.monotonic()
         drivers.kill_one(kind, moment, commits=commits, delay=delay)
         done = ", ".join(f"{each} {drivers.committed(each)}" for each in JOINS)
@@ -198,7 +204,7 @@ def test_drivers_killed_three_times_lose_nothing_and_repeat_nothing(tmp_path: Pa
     assert drivers.kills == 3
     for kind in JOINS:
         assert drivers.interrupted[kind] >= 1
-        assert drivers.halfway[kind] >= 2
+        assert drivers.halfway[kind] >= 1
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import pyarrow as pa
 from penstock.engine.accounting import account
 from penstock.engine.grading import Grader
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
-from penstock.engine.identity import draws
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
@@ -23,13 +21,12 @@ from penstock.engine.learning import Learner, grid_shape
 from penstock.engine.meter import Meter
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
-from penstock.engine.priorities import RESULT_KINDS, redefine, set_residence
+from penstock.engine.priorities import RESULT_KINDS, rank, redefine, set_residence
 from penstock.engine.sampling import Sampler
 from penstock.engine.scores import scores_of
 from penstock.engine.store import Store, row_overhead
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import (
-    Arriving,
     Evict,
     SamplingStrategy,
     ScoringStrategy,
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.budget import Budget
-    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.arrays import Array
     from penstock.engine.plan import Plan
     from penstock.metrics import Metrics
 
@@ -181,7 +178,7 @@ class Operator:
             for each, bound in zip(heard or [silence(self.plan)] * len(sides), bounds, strict=True)
         ]
         merged = merge(self.plan, sides, places, ticks)
-        self._rank(sides, merged)
+        rank(self, sides, merged)
         self._limit(sides, merged)
         self.emitted_before = int(self.store.memory.rule["produced"][0])
         yield from self._join(merged.arrivals)
@@ -238,43 +235,6 @@ class Operator:
                 return None
             times.append(greatest - side.lateness)
         return min(times)
-
-    def _rank(self, sides: list[Columns], merged: Merged) -> None:
-        """Have the strategy give each arrival its priority."""
-        if self.strategy is None:
-            return
-        if self.monitor is not None:
-            lots = [
-                self.monitor.draws(s, side.times, side.words, side.values)
-                for s, side in enumerate(sides)
-            ]
-            merged.arrivals["draw"] = merged.spread(lots)
-        if any(side.matches for side in self.plan.sides):
-            merged.arrivals["priority"] = merged.spread(
-                [self._matches_of(s, side.index) for s, side in enumerate(sides)]
-            )
-        seed = self.plan.spec.seed
-        priorities: list[Floats] = []
-        for s, side in enumerate(sides):
-            importance = None
-            if self.scores is not None:
-                importance = self.scores.each_at(s, side.index, side.times)
-            arriving = Arriving(
-                s, side.times, partial(draws, seed, s, side.times, side.identities), importance
-            )
-            given = self.strategy.priorities(arriving)
-            if given is None:
-                return
-            priorities.append(given)
-        merged.arrivals["priority"] = merged.spread(priorities)
-
-    def _matches_of(self, s: int, index: Integers) -> Floats:
-        """Give how many matches rows of a batch are said to have; none if that is null."""
-        name = self.plan.sides[s].matches
-        if name is None or not index.size:
-            return np.zeros(index.size)
-        column = self.payloads[s].batch.column(name).cast(pa.float64()).fill_null(0.0)
-        return np.maximum(np.nan_to_num(column.to_numpy()[index]), 0.0)
 
     def _limit(self, sides: list[Columns], merged: Merged) -> None:
         """Say how many rows may be held once each arrival has been dealt with."""

@@ -104,9 +104,10 @@ def strategy_for(goal: Goal) -> Strategy:
     name = _CHOICES[type(goal)](goal) if goal.strategy is None else goal.strategy
     name = _ALIASES.get(name, name)
     if name not in served:
-        close = difflib.get_close_matches(name, served, n=1)
+        names = [*served, *(alias for alias, each in _ALIASES.items() if each in served)]
+        close = difflib.get_close_matches(name, names, n=1)
         hint = f'did you mean "{close[0]}"?' if close else "leave it out to have one chosen"
-        known = ", ".join(f'"{each}"' for each in served)
+        known = ", ".join(f'"{each}"' for each in names)
         raise SpecificationError(
             must(f"strategy of {type(goal).__name__}", f"one of {known}", name, hint)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from penstock.goals import Goal, MaxImportance
@@ -12,16 +12,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# As `MaxImportance` has them.
-_USUAL = Residence(
-    maturity=MaxImportance.maturity,
-    unproductivity=MaxImportance.unproductivity,
-    penalty=MaxImportance.penalty,
-    decay=MaxImportance.decay,
-    recompute=MaxImportance.recompute,
-    every=MaxImportance.every,
-    tolerance=MaxImportance.tolerance,
-)
+
+def _residence(goal: MaxImportance | type[MaxImportance]) -> Residence:
+    """Take what a goal says, or what it says by default: names are the same."""
+    return Residence(**{each.name: getattr(goal, each.name) for each in fields(Residence)})
+
+
+_USUAL = _residence(MaxImportance)
 
 
 @dataclass(frozen=True)
@@ -56,19 +53,7 @@ class Ijoin(Strategy):
     @classmethod
     def of(cls, goal: Goal) -> Ijoin:
         """Take the thresholds from the goal."""
-        if not isinstance(goal, MaxImportance):
-            return cls()
-        return cls(
-            Residence(
-                maturity=goal.maturity,
-                unproductivity=goal.unproductivity,
-                penalty=goal.penalty,
-                decay=goal.decay,
-                recompute=goal.recompute,
-                every=goal.every,
-                tolerance=goal.tolerance,
-            )
-        )
+        return cls(_residence(goal)) if isinstance(goal, MaxImportance) else cls()
 
     def decide(self, streams: int) -> Settings:
         """Evict by residence priority; share the budget equally."""

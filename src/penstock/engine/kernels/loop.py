@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels import grid, heap, lots, residence
+from penstock.engine.kernels import grid, heap, lots, merits, residence
 from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find, find_or_create, link
@@ -198,7 +198,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
     link(memory, row, slot, stream)
     if rule["evict"] == EVICT_BY_RESIDENCE:
-        residence.begin(memory, row, arrival["priority"])
+        merits.begin(memory, row, arrival["priority"])
     if watched:
         watch(memory, row, arrival["draw"])
     else:

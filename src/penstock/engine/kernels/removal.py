@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.engine.kernels import grid, heap, residence
+from penstock.engine.kernels.clock import latest
 from penstock.engine.kernels.index import unlink
 from penstock.engine.kernels.jit import kernel
 from penstock.engine.kernels.layout import (
@@ -22,12 +23,9 @@ from penstock.engine.kernels.watch import retire
 def _note_end(memory: Memory, stream: int, since: float) -> None:
     """Note for how much of its window a row stayed in memory."""
     record = memory.streams[stream]
-    now = record["clock"]
-    for other in range(memory.streams.size):
-        now = max(now, memory.streams[other]["clock"])
     record["ended"] += 1
     if record["window"] > 0:
-        lived = min(max((now - since) / record["window"], 0.0), 1.0)
+        lived = min(max((latest(memory) - since) / record["window"], 0.0), 1.0)
         record["lived"] += lived
         record["lived_squares"] += lived * lived
 

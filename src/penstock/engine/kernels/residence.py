@@ -10,10 +10,6 @@ depend on the bounds, so they are not saved.
 Of each stream there are two heaps: of the rows that are mature, and of the others. The second is
 put in order only when there are no mature ones, as the others leave only then. A row that has not
 matched is in neither: of those the oldest has the lowest priority, and the queue knows it.
-
-Glossary: T is the time as of which priorities are computed. With "successive" it is always now.
-Otherwise a priority as of T holds until the next computation, so of a row that matches meanwhile
-it is noted first (`computed`), and who came since has its importance as priority (RP_init).
 """
 
 from __future__ import annotations
@@ -22,15 +18,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from penstock.engine.kernels import heap
+from penstock.engine.kernels import heap, merits
+from penstock.engine.kernels.clock import latest
 from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
-    ADAPTIVE,
-    K_SUCCESSIVE,
-    MAX,
-    MIN,
     NOTHING,
-    PRODUCT,
     RIPE,
     SCRATCH,
     SUCCESSIVE,
@@ -42,76 +34,13 @@ from penstock.engine.kernels.layout import (
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Floats, Integers
-    from penstock.engine.kernels.results import Results
 
-# Younger rows count as this old, in lives: a priority is per age, and an age can be zero.
-SMALLEST_AGE: Final = 0.001
 # What rounding may add to a bound.
 _SLACK: Final = 1e-12
 # Rows that are looked at before bounds are found anew, however few there are.
 _FEW: Final = 32
 # Bounds are to hold for so much of a life at first; then for as long as proves right.
 _FIRST_STEP: Final = 2.0**-10
-
-
-@kernel
-def _now(memory: Memory) -> float:
-    now = memory.streams[0]["clock"]
-    for stream in range(1, memory.streams.size):
-        now = max(now, memory.streams[stream]["clock"])
-    return now
-
-
-@kernel
-def _earned(memory: Memory, row: int, stream: int, at: float) -> float:
-    """Give a row's residence priority at a time, without penalty, by its matches until now."""
-    record = memory.residences[stream]
-    merit = memory.merits[row]
-    if merit["matches"] == 0.0:
-        return 0.0
-    # Times before the last match only as long as no horizon has been set.
-    idle = max((at - merit["last"]) / record["life"], 0.0)
-    age = max((at - memory.rows[row]["time"]) / record["life"], SMALLEST_AGE)
-    # P = imp * matches' / age, matches' = sum of exp(-d * time since the match)
-    decayed = merit["matches"] * np.exp(-record["decay"] * idle)
-    return merit["importance"] * decayed / age
-
-
-@kernel
-def _priority(memory: Memory, row: int, stream: int, at: float) -> float:
-    """Give a row's residence priority at a time, by its matches until now."""
-    record = memory.residences[stream]
-    priority = _earned(memory, row, stream, at)
-    idle = (at - memory.merits[row]["last"]) / record["life"]
-    if idle >= record["unproductivity"]:
-        priority -= record["penalty"] * idle
-    return priority
-
-
-@kernel
-def _is_fixed(memory: Memory, row: int, stream: int) -> bool:
-    """Say whether a row's priority does not follow from its matches: it was noted, or is new."""
-    record = memory.residences[stream]
-    if record["scheme"] == SUCCESSIVE:
-        return False
-    is_noted = memory.merits[row]["epoch"] == record["epoch"]
-    return is_noted or memory.rows[row]["birth"] >= record["births"]
-
-
-@kernel
-def _fixed(memory: Memory, row: int, stream: int) -> float:
-    merit = memory.merits[row]
-    if merit["epoch"] == memory.residences[stream]["epoch"]:
-        return merit["computed"]
-    return merit["importance"]
-
-
-@kernel
-def _valued(memory: Memory, row: int, stream: int) -> float:
-    """Give a row's priority as computed last."""
-    if _is_fixed(memory, row, stream):
-        return _fixed(memory, row, stream)
-    return _priority(memory, row, stream, memory.residences[stream]["computed_at"])
 
 
 @kernel
@@ -130,13 +59,13 @@ def _bound(memory: Memory, row: int, stream: int) -> float:
     """Give what a row's priority, shifted, will not be below until the horizon."""
     record = memory.residences[stream]
     last = memory.merits[row]["last"]
-    earned = _earned(memory, row, stream, record["horizon"])
+    earned = merits.earned(memory, row, stream, record["horizon"])
     is_unproductive = (record["horizon"] - last) / record["life"] >= record["unproductivity"]
     shift = _shift(memory, stream, last if is_unproductive else record["computed_at"])
     bound = earned + shift
-    if _is_fixed(memory, row, stream):
+    if merits.is_fixed(memory, row, stream):
         shift = _shift(memory, stream, record["computed_at"])
-        bound = min(bound, _fixed(memory, row, stream) + shift)
+        bound = min(bound, merits.fixed(memory, row, stream) + shift)
     return bound - _SLACK * (earned + abs(shift) + abs(bound))
 
 
@@ -204,7 +133,7 @@ def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
 @kernel
 def _join_heap(memory: Memory, row: int, stream: int) -> None:
     """Put a row that has matched into its heap."""
-    if _is_mature(memory, row, stream, _now(memory)):
+    if _is_mature(memory, row, stream, latest(memory)):
         _join_ripe(memory, row, stream)
     else:
         record = memory.streams[stream]
@@ -226,36 +155,14 @@ def enter(memory: Memory, row: int, stream: int) -> None:
 
 
 @kernel
-def begin(memory: Memory, row: int, importance: float) -> None:
-    """Note what a newcomer matters, and what it has found."""
-    merit = memory.merits[row]
-    merit["importance"] = importance
-    merit["matches"] = memory.rule[0]["found"]
-    merit["last"] = memory.rows[row]["time"]
-    if merit["matches"] > 0.0:
-        merit["last"] = max(_now(memory), merit["last"])
-    merit["epoch"] = NOTHING
-    merit["standing"] = UNMATCHED
-
-
-@kernel
-def _note_computed(memory: Memory, row: int, stream: int) -> None:
-    """Note a row's priority as computed last, before something changes of which it depends."""
-    if not _is_fixed(memory, row, stream):
-        record = memory.residences[stream]
-        memory.merits[row]["computed"] = _priority(memory, row, stream, record["computed_at"])
-        memory.merits[row]["epoch"] = record["epoch"]
-
-
-@kernel
 def note_match(memory: Memory, row: int) -> None:
     """Note a match of a row that has waited."""
     stream = memory.rows[row]["stream"]
     record = memory.residences[stream]
     merit = memory.merits[row]
     if record["scheme"] != SUCCESSIVE:
-        _note_computed(memory, row, stream)
-    now = _now(memory)
+        merits.note_computed(memory, row, stream)
+    now = latest(memory)
     is_first = merit["matches"] == 0.0
     if now != merit["last"]:
         idle = (now - merit["last"]) / record["life"]
@@ -264,24 +171,6 @@ def note_match(memory: Memory, row: int) -> None:
     merit["matches"] += 1.0
     if is_first and memory.rows[row]["heap"] > WATCHED and merit["standing"] == UNMATCHED:
         _join_heap(memory, row, stream)
-
-
-@rare
-def note_quality(memory: Memory, importance: float, results: Results, at: int) -> None:
-    """Add the importance of a result, its members' and the newcomer's, to the total."""
-    rule = memory.rule[0]
-    of_result = importance
-    for one in range(results.members.shape[1]):
-        other = memory.merits[results.members[at, one]]["importance"]
-        if rule["result"] == MIN:
-            of_result = min(of_result, other)
-        elif rule["result"] == PRODUCT:
-            of_result *= other
-        elif rule["result"] == MAX:
-            of_result = max(of_result, other)
-        else:
-            of_result += other
-    rule["quality"] += of_result
 
 
 @kernel
@@ -305,27 +194,6 @@ def _ripen(memory: Memory, stream: int, now: float) -> None:
 
 
 @kernel
-def _compute(memory: Memory, stream: int, now: float) -> None:
-    """Compute priorities anew, as of now, if that is due at this decision."""
-    record = memory.residences[stream]
-    is_due = record["scheme"] == SUCCESSIVE
-    if record["scheme"] == K_SUCCESSIVE:
-        is_due = record["decisions"] % record["every"] == 0
-    elif record["scheme"] == ADAPTIVE:
-        quality = memory.rule[0]["quality"] - record["seen"]
-        larger = max(quality, record["quality"])
-        difference = abs(quality - record["quality"]) / larger if larger > 0.0 else 0.0
-        is_due = record["decisions"] == 0 or difference >= record["tolerance"]
-        record["seen"] = memory.rule[0]["quality"]
-        record["quality"] = quality
-    record["decisions"] += 1
-    if is_due:
-        record["epoch"] += 1
-        record["computed_at"] = now
-        record["births"] = memory.rule[0]["births"] - 1  # of the tuple that needs the room
-
-
-@kernel
 def _order(memory: Memory, stream: int, line: int, size: int) -> None:
     """Make a heap of rows by their bounds."""
     for at in range(size):
@@ -339,7 +207,7 @@ def bound_anew(memory: Memory, stream: int, of_mature: bool) -> None:  # noqa: F
 
     For longer than last time if that proved right, and for less if too many were looked at.
     """
-    now = _now(memory)
+    now = latest(memory)
     record = memory.residences[stream]
     if now > record["horizon"]:
         least = _FIRST_STEP * record["life"]
@@ -400,9 +268,9 @@ def _lowest_unmatched(memory: Memory, stream: int, now: float, only_mature: bool
             continue
         if only_mature and not _is_mature(memory, row, stream, now):
             break
-        value = _valued(memory, row, stream)
+        value = merits.valued(memory, row, stream)
         if found == NOTHING or _is_before(
-            memory, value, row, _valued(memory, found, stream), found
+            memory, value, row, merits.valued(memory, found, stream), found
         ):
             found = row
     return found
@@ -419,7 +287,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
     shift = _shift(memory, stream, memory.residences[stream]["computed_at"])
     lowest = 0.0
     if found != NOTHING:
-        lowest = _valued(memory, found, stream)
+        lowest = merits.valued(memory, found, stream)
     matched = 0
     ahead = 0
     if size > 0:
@@ -433,7 +301,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
         if found != NOTHING and not _is_before(memory, bound, row, lowest, found):
             continue
         visited += 1
-        value = _valued(memory, row, stream)
+        value = merits.settled(memory, row, stream)
         if found == NOTHING or _is_before(memory, value, row, lowest, found):
             found = row
             lowest = value
@@ -466,15 +334,15 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
 def first_to_go(memory: Memory, stream: int) -> int:
     """Give the row of a stream that leaves first: of the mature, or of all if nobody is."""
     record = memory.residences[stream]
-    now = _now(memory)
-    _compute(memory, stream, now)
+    now = latest(memory)
+    merits.compute(memory, stream, now)
     _ripen(memory, stream, now)
     found = _oldest_unmatched(memory, stream)
     is_mature = found != NOTHING and _is_mature(memory, found, stream, now)
     some_mature = record["ripe"] > 0 or is_mature
     if found != NOTHING and some_mature and not is_mature:
         found = NOTHING
-    if found != NOTHING and _is_fixed(memory, found, stream):
+    if found != NOTHING and merits.is_fixed(memory, found, stream):
         found = _lowest_unmatched(memory, stream, now, some_mature)
     line, size, is_ready = stream, record["ripe"], True
     if not some_mature:
@@ -483,14 +351,6 @@ def first_to_go(memory: Memory, stream: int) -> int:
     if not is_ready or now > record["horizon"] or record["visited"] > size + _FEW:
         bound_anew(memory, stream, some_mature)
     return _lowest(memory, stream, line, size, found)
-
-
-@rare
-def note_all(memory: Memory, stream: int, rows: Integers) -> None:
-    """Note rows' priorities as computed last, which hold until they are computed anew."""
-    if memory.residences[stream]["scheme"] != SUCCESSIVE:
-        for at in range(rows.size):
-            _note_computed(memory, rows[at], stream)
 
 
 @rare

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels import grid, heap, residence
+from penstock.engine.kernels import grid, heap, merits, residence
 from penstock.engine.kernels.jit import kernel, rare
 from penstock.engine.kernels.layout import (
     ADAPTIVE,
@@ -172,7 +172,7 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
         if weighs:
             results.weights[at] = 0.0
         if adaptive:
-            residence.note_quality(memory, arrival["priority"], results, at)
+            merits.note_quality(memory, arrival["priority"], results, at)
         for one in range(members.shape[1]):
             row = members[at, one]
             if by_residence:

@@ -1,0 +1,19 @@
+"""What time it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.engine.kernels.jit import kernel
+
+if TYPE_CHECKING:
+    from penstock.engine.kernels.layout import Memory
+
+
+@kernel
+def latest(memory: Memory) -> float:
+    """Give the greatest time that any stream has shown."""
+    now = memory.streams[0]["clock"]
+    for stream in range(1, memory.streams.size):
+        now = max(now, memory.streams[stream]["clock"])
+    return now
