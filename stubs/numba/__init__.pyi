@@ -18,6 +18,8 @@ def njit(
     fastmath: bool | set[str] = ...,
     inline: str = ...,
     locals: dict[str, Any] = ...,
+    no_cfunc_wrapper: bool = ...,
+    no_cpython_wrapper: bool = ...,
     nogil: bool = ...,
     parallel: bool = ...,
     _nrt: bool = ...,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from penstock.engine.kernels import grid, layout
+from penstock.engine.kernels import layout
+from tests.engine.kernels.compiled import all_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import choices, examples
 from tests.oracles.naive_structures import NaiveGrid
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tests.engine.support import Pick
 
 pytestmark = pytest.mark.nojit
+
+fast = all_of("grid")
 
 _GRADES, _PARTS, _SPAN = 3, 4, 5
 _AGES = _PARTS + 2
@@ -71,16 +74,16 @@ def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
             grade = pick(0, _GRADES - 1)
             memory.rows[row]["time"], memory.rows[row]["birth"] = time, birth
             memory.rows[row]["stream"] = s
-            grid.enter(memory, row, s, grade)
+            fast.enter(memory, row, s, grade)
             twin.enter(row, time, birth, grade)
         elif step == 3 and twin.rows:
             row = list(twin.rows)[pick(0, len(twin.rows) - 1)]
-            grid.leave(memory, row, s)
+            fast.leave(memory, row, s)
             del twin.rows[row]
             free.append(row)
         elif step == 2:
             later = twin.now + pick(1, 3 * _AGES if pick(0, 3) == 0 else 2)
-            grid.turn(memory, s, later)
+            fast.turn(memory, s, later)
             twin.turn(later)
             # As the engine does: what a cell is worth follows from its age.
             rank(memory, s, twin, pick)
@@ -89,19 +92,19 @@ def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
         elif step == 0:
             rows = sorted(twin.rows, key=twin.order)
             grades = [pick(0, _GRADES - 1) for _ in rows]
-            grid.rebuild(memory, s, np.array(rows, np.int64), np.array(grades, np.int64))
+            fast.rebuild(memory, s, np.array(rows, np.int64), np.array(grades, np.int64))
             twin.grade(dict(zip(rows, grades, strict=True)))
         for stream, each in enumerate(twins):
             check(memory, stream, each, pick)
 
 
 def check(memory: Memory, s: int, twin: NaiveGrid, pick: Pick) -> None:
-    lowest = grid.lowest(memory, s)
+    lowest = fast.lowest(memory, s)
     assert lowest == (layout.NOTHING if twin.lowest() is None else twin.lowest())
     if lowest == layout.NOTHING:
         return
     time, grade = twin.now * _SPAN + pick(-2 * _SPAN, _SPAN - 1), pick(0, _GRADES - 1)
-    assert grid.is_lower(memory, s, time, grade, lowest) == twin.is_lower(time, grade)
+    assert fast.is_lower(memory, s, time, grade, lowest) == twin.is_lower(time, grade)
 
 
 def test_a_grid_gives_up_its_rows_in_order() -> None:
@@ -111,17 +114,17 @@ def test_a_grid_gives_up_its_rows_in_order() -> None:
     times = [4, 0, 3, 3, 1, -9, -40, 2, 4, -9]
     for row, time in enumerate(times):
         memory.rows[row]["time"], memory.rows[row]["birth"] = time, row
-        grid.enter(memory, row, 0, row % _GRADES)
+        fast.enter(memory, row, 0, row % _GRADES)
         twin.enter(row, time, row, row % _GRADES)
     given_up = []
     while twin.rows:
-        row = grid.lowest(memory, 0)
+        row = fast.lowest(memory, 0)
         assert row == twin.lowest()
-        grid.leave(memory, row, 0)
+        fast.leave(memory, row, 0)
         del twin.rows[row]
         given_up.append(row)
     assert sorted(given_up) == list(range(len(times)))
-    assert grid.lowest(memory, 0) == layout.NOTHING
+    assert fast.lowest(memory, 0) == layout.NOTHING
 
 
 def test_rows_that_are_watched_are_not_gathered() -> None:
@@ -129,8 +132,8 @@ def test_rows_that_are_watched_are_not_gathered() -> None:
     memory = memory._replace(queue=np.array([3, layout.NOTHING, 1, 2], np.int32))
     memory.streams["tail"][0] = 4
     memory.rows["heap"][[1, 2, 3]] = [layout.NOTHING, layout.WATCHED - 5, layout.NOTHING]
-    rows = np.zeros(4, grid.graded_type(memory.rows.dtype["time"], memory.rows.dtype["value"]))
-    assert grid.gather(memory, 0, rows) == 2
+    rows = np.zeros(4, fast.graded_type(memory.rows.dtype["time"], memory.rows.dtype["value"]))
+    assert fast.gather(memory, 0, rows) == 2
     assert rows["row"][:2].tolist() == [3, 1]
 
 
@@ -148,7 +151,7 @@ def test_cells_are_ranked_by_weight_times_worth(pick: Pick) -> None:
     order = sorted(range(_AGES), key=lambda age: (some[age], -age))
     levels = np.array(powers)
     worthless = int(np.count_nonzero(~some))
-    grid.rank(memory, 1, np.array(order), levels, worthless, rises)
+    fast.rank(memory, 1, np.array(order), levels, worthless, rises)
 
     def standing(cell: tuple[int, int]) -> tuple[bool, int, int]:
         grade, age = cell

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.heap import push, remove
+from tests.engine.kernels.compiled import all_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import choices, examples
 from tests.oracles.naive_structures import NaiveHeap
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.engine.support import Pick
 
 pytestmark = pytest.mark.nojit
+
+fast = all_of("heap")
 
 
 @given(pick=choices())
@@ -28,12 +30,12 @@ def test_a_heap_is_a_list_of_which_the_least_is_wanted(pick: Pick) -> None:
         rows = heaps[s].rows
         if rows and not pick(0, 2):
             gone = list(rows)[pick(0, len(rows) - 1)]
-            remove(memory, s, gone, len(rows))
+            fast.remove(memory, s, gone, len(rows))
             del rows[gone]
         # Few priorities, so that births decide; births not in the order of the rows.
         priority, birth = pick(0, 3) / 4, (row * 29) % 64
         memory.rows[row]["priority"], memory.rows[row]["birth"] = priority, birth
-        push(memory, s, row, len(rows))
+        fast.push(memory, s, row, len(rows))
         rows[row] = (priority, birth)
         for stream, heap in enumerate(heaps):
             check(memory, stream, heap)
@@ -44,11 +46,11 @@ def test_a_heap_gives_up_its_rows_in_order() -> None:
     priorities = [0.5, 0.1, 0.5, 0.9, 0.1, 0.5, 0.0]
     for row, priority in enumerate(priorities):
         memory.rows[row]["priority"], memory.rows[row]["birth"] = priority, row
-        push(memory, 0, row, row)
+        fast.push(memory, 0, row, row)
     order = []
     for size in range(len(priorities), 0, -1):
         order.append(int(memory.heaps[0, 0]))
-        remove(memory, 0, order[-1], size)
+        fast.remove(memory, 0, order[-1], size)
     assert order == [6, 1, 4, 0, 2, 5, 3]
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from penstock.engine.kernels import layout, lots
+from penstock.engine.kernels import layout, loop
 from penstock.engine.kernels.layout import NO_MATCH, NOTHING
-from penstock.engine.kernels.loop import insert
 from penstock.engine.kernels.results import make_results
 from tests.conftest import JIT_IS_OFF
+from tests.engine.kernels.compiled import all_of, compiled
 from tests.engine.kernels.memories import make_store
 from tests.oracles.naive_sampler import skip
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from penstock.engine.kernels.results import Results
 
 pytestmark = pytest.mark.nojit
+
+fast = all_of("lots")
+insert = compiled(loop.insert)
 
 
 def make_memory(
@@ -48,10 +51,10 @@ def put(memory: Memory, draw: float, expected: float = 1.0, stream: int = 0) -> 
     place = int(memory.rule["births"][0])
     memory.rule["births"] += 1
     arrival = arriving(draw, expected, stream, place)[0]
-    lot = lots.draw(memory, arrival)
-    arrival["priority"] = lots.OUT if lots.is_out(memory, lot) else -lot.ratio
+    lot = fast.draw(memory, arrival)
+    arrival["priority"] = fast.OUT if fast.is_out(memory, lot) else -lot.ratio
     row = int(insert(memory, arrival, NOTHING, place, False))
-    lots.note_lot(memory, row, lot)
+    fast.note_lot(memory, row, lot)
     return row
 
 
@@ -88,8 +91,8 @@ def test_skips_are_geometric_and_ratios_even(fraction: float) -> None:
     of pairs of them, as what follows must have nothing to do with what came before.
     """
     number = 2_000 if JIT_IS_OFF else 20_000
-    draws = [lots._skip(np.int64(key << 20), fraction) for key in range(number)]
-    again = [lots._skip(key, fraction) for _, _, key in draws]
+    draws = [fast._skip(np.int64(key << 20), fraction) for key in range(number)]
+    again = [fast._skip(key, fraction) for _, _, key in draws]
     for drawn in (draws, again):
         steps = np.array([step for step, _, _ in drawn])
         cells = min(30, int(math.log(20 / number) / math.log1p(-fraction)) + 1)
@@ -117,7 +120,7 @@ def assert_near(counts: Array, expected: Array) -> None:
 @pytest.mark.parametrize("fraction", [1.0, 2.0, 0.7, 0.01, 1e-9, 1e-300])
 def test_a_skip_is_that_of_the_naive_twin(fraction: float) -> None:
     for key in (0, 1, 2**53 - 1, 123_456_789_012_345):
-        steps, ratio, after = lots._skip(np.int64(key), fraction)
+        steps, ratio, after = fast._skip(np.int64(key), fraction)
         expected = skip(key, fraction)
         assert (int(steps), int(after) % 2**64) == (expected[0], expected[2])
         assert ratio == expected[1]
@@ -125,7 +128,7 @@ def test_a_skip_is_that_of_the_naive_twin(fraction: float) -> None:
 
 
 def test_all_matches_are_next_while_all_are_wanted() -> None:
-    assert {int(lots._skip(np.int64(key), 1.0)[0]) for key in range(50)} == {1}
+    assert {int(fast._skip(np.int64(key), 1.0)[0]) for key in range(50)} == {1}
 
 
 # --- Newcomers
@@ -133,54 +136,54 @@ def test_all_matches_are_next_while_all_are_wanted() -> None:
 
 def test_a_newcomer_draws_its_ratio() -> None:
     memory = make_memory(fraction=0.5)
-    lot = lots.draw(memory, arriving(0.3, expected=4.0)[0])
+    lot = fast.draw(memory, arriving(0.3, expected=4.0)[0])
     assert (lot.ratio, lot.size, lot.expected) == (0.3, 1.0, 4.0)
-    assert not lots.is_out(memory, lot)
-    assert lots.is_out(memory, lots.draw(memory, arriving(0.5)[0]))
-    assert lots.is_out(memory, lots.draw(memory, arriving(0.7)[0]))
+    assert not fast.is_out(memory, lot)
+    assert fast.is_out(memory, fast.draw(memory, arriving(0.5)[0]))
+    assert fast.is_out(memory, fast.draw(memory, arriving(0.7)[0]))
 
 
 def test_by_size_a_ratio_is_the_smaller_the_more_is_expected() -> None:
     memory = make_memory(fraction=0.5, by_size=True)
-    lot = lots.draw(memory, arriving(0.8, expected=4.0)[0])
+    lot = fast.draw(memory, arriving(0.8, expected=4.0)[0])
     assert (lot.ratio, lot.size) == (0.2, 4.0)
-    assert not lots.is_out(memory, lot)
-    assert lots.is_out(memory, lots.draw(memory, arriving(0.3, expected=0.5)[0]))
+    assert not fast.is_out(memory, lot)
+    assert fast.is_out(memory, fast.draw(memory, arriving(0.3, expected=0.5)[0]))
 
 
 def test_by_match_a_newcomer_is_out_if_its_first_match_is_beyond_those_it_has() -> None:
     memory = make_memory(fraction=0.1, by_match=True)
     for draw in np.linspace(0, 0.999, 20):
-        lot = lots.draw(memory, arriving(draw, expected=5.9)[0])
+        lot = fast.draw(memory, arriving(draw, expected=5.9)[0])
         steps, ratio, _ = skip(int(draw * 2**53), 0.1)
         assert (int(lot.next), lot.ratio, int(lot.limit)) == (steps, ratio, 5)
-        assert lots.is_out(memory, lot) == (steps > 5)
-    unbounded = lots.draw(memory, arriving(0.3, expected=math.inf)[0])
+        assert fast.is_out(memory, lot) == (steps > 5)
+    unbounded = fast.draw(memory, arriving(0.3, expected=math.inf)[0])
     assert unbounded.limit == NO_MATCH - 1
-    assert not lots.is_out(memory, unbounded)
+    assert not fast.is_out(memory, unbounded)
 
 
 def test_while_all_matches_are_wanted_nobody_is_out() -> None:
     memory = make_memory(fraction=1.0, by_match=True)
-    assert not lots.is_out(memory, lots.draw(memory, arriving(0.3, expected=0.0)[0]))
+    assert not fast.is_out(memory, fast.draw(memory, arriving(0.3, expected=0.0)[0]))
 
 
 def test_to_draw_again_is_to_be_out_of_a_sample_of_clusters() -> None:
     memory = make_memory(fraction=0.5)
-    lot = lots.draw_again(memory, lots.draw(memory, arriving(0.3)[0]))
-    assert lots.is_out(memory, lot)
+    lot = fast.draw_again(memory, fast.draw(memory, arriving(0.3)[0]))
+    assert fast.is_out(memory, lot)
     assert memory.rule["fraction"][0] == 0.3
     assert memory.rule["forced"][0] == 1
 
 
 def test_to_draw_again_is_to_skip_on_by_match() -> None:
     memory = make_memory(fraction=0.5, by_match=True)
-    first = lots.draw(memory, arriving(0.3, expected=1000.0)[0])
-    lot = lots.draw_again(memory, first)
+    first = fast.draw(memory, arriving(0.3, expected=1000.0)[0])
+    lot = fast.draw_again(memory, first)
     assert memory.rule["fraction"][0] == first.ratio
     steps, ratio, _ = skip(int(first.key) % 2**64, first.ratio)
     assert (lot.next, lot.ratio) == (first.next + steps, ratio)
-    assert not lots.is_out(memory, lot)
+    assert not fast.is_out(memory, lot)
 
 
 # --- The fraction falls, and rises
@@ -188,13 +191,13 @@ def test_to_draw_again_is_to_skip_on_by_match() -> None:
 
 def test_the_first_to_go_has_the_greatest_ratio_of_all_streams() -> None:
     memory = make_memory()
-    assert lots.first_to_go(memory) == NOTHING
+    assert fast.first_to_go(memory) == NOTHING
     rows = [put(memory, draw, stream=stream) for draw, stream in ((0.2, 0), (0.9, 1), (0.4, 0))]
-    assert lots.first_to_go(memory) == rows[1]
-    lots.lower(memory, rows[1])
+    assert fast.first_to_go(memory) == rows[1]
+    fast.lower(memory, rows[1])
     assert memory.rule["fraction"][0] == 0.9
-    assert lots.first_to_go(memory) == rows[2]
-    lots.lower(memory, rows[2])
+    assert fast.first_to_go(memory) == rows[2]
+    fast.lower(memory, rows[2])
     assert memory.rule["fraction"][0] == 0.4
     assert memory.rule["forced"][0] == 2
     assert memory.streams["evicted"].tolist() == [1, 1]
@@ -205,16 +208,16 @@ def test_by_match_who_has_the_greatest_ratio_skips_on_or_leaves() -> None:
     memory = make_memory(fraction=1.0, by_match=True)
     patient = put(memory, 0.2, expected=10_000.0)
     ratio = -float(memory.rows["priority"][patient])
-    lots.lower(memory, patient)
+    fast.lower(memory, patient)
     assert memory.rule["fraction"][0] == ratio
     assert memory.odds["next"][patient] > 1
     assert memory.odds["least"][patient] == ratio
     assert -memory.rows["priority"][patient] < ratio
-    assert lots.first_to_go(memory) == patient
+    assert fast.first_to_go(memory) == patient
     for _ in range(200):
         if memory.rule["held"][0] == 0:
             break
-        lots.lower(memory, patient)
+        fast.lower(memory, patient)
     assert memory.rule["held"][0] == 0
     assert memory.rule["fraction"][0] < 1e-2  # so far that not one of 10,000 was chosen
 
@@ -222,9 +225,9 @@ def test_by_match_who_has_the_greatest_ratio_skips_on_or_leaves() -> None:
 def test_one_that_is_out_leaves_and_nothing_falls() -> None:
     memory = make_memory(fraction=0.5, by_match=True)
     row = put(memory, 0.2, expected=0.0)
-    assert memory.rows["priority"][row] == lots.OUT
+    assert memory.rows["priority"][row] == fast.OUT
     assert memory.odds["next"][row] == NO_MATCH
-    lots.lower(memory, row)
+    fast.lower(memory, row)
     assert memory.rule["held"][0] == 0
     assert memory.rule["fraction"][0] == 0.5
     assert memory.rule["forced"][0] == 0
@@ -233,13 +236,13 @@ def test_one_that_is_out_leaves_and_nothing_falls() -> None:
 def test_a_raised_fraction_is_for_those_to_come() -> None:
     memory = make_memory()
     rows = [put(memory, 0.1), put(memory, 0.3)]
-    lots.lower(memory, rows[1])
-    lots.note_fraction(memory)
+    fast.lower(memory, rows[1])
+    fast.note_fraction(memory)
     memory.rule["fraction"] = 0.8
     later = put(memory, 0.5)
     assert [float(memory.odds["least"][row]) for row in (rows[0], later)] == [0.3, 0.8]
     results = found(memory, [rows[0], later])
-    lots.sift(memory, results, 0)
+    fast.sift(memory, results, 0)
     assert kept(results) == [(rows[0], 1 / 0.3, 0), (later, 1 / 0.8, 2)]
 
 
@@ -251,7 +254,7 @@ def test_results_of_clusters_weigh_one_over_their_chance() -> None:
     rows = [put(memory, 0.1, expected=0.5), put(memory, 0.9, expected=9.0)]
     memory.rule["fraction"] = 0.25
     results = found(memory, rows)
-    lots.sift(memory, results, 0)
+    fast.sift(memory, results, 0)
     assert kept(results) == [(rows[0], 8.0, 0), (rows[1], 1.0, 1)]
     assert memory.gauges["total"].sum() == 9.0
     assert memory.gauges["variance"].sum() == 8.0 * 7.0
@@ -262,7 +265,7 @@ def test_the_variance_of_a_cluster_is_that_of_its_sum() -> None:
     memory = make_memory(fraction=0.25)
     row = put(memory, 0.1)
     for _ in range(3):
-        lots.sift(memory, found(memory, [row]), 0)
+        fast.sift(memory, found(memory, [row]), 0)
     assert memory.gauges["total"].sum() == 12.0
     assert memory.gauges["variance"].sum() == 4.0 * 3.0 * 9
 
@@ -272,7 +275,7 @@ def test_only_the_latest_results_are_sifted() -> None:
     row = put(memory, 0.1)
     results = found(memory, [row, row])
     results.weights[0] = 77.0
-    lots.sift(memory, results, 1)
+    fast.sift(memory, results, 1)
     assert kept(results)[0][1] == 77.0
     assert kept(results)[1] == (row, 2.0, 0)
 
@@ -288,7 +291,7 @@ def test_by_match_only_those_that_are_chosen_stay() -> None:
     numbers: list[int] = []
     for number in range(1, 61):
         results = found(memory, [row])
-        lots.sift(memory, results, 0)
+        fast.sift(memory, results, 0)
         assert kept(results) in ([], [(row, 2.5, len(numbers))])
         numbers += [number] * int(results.produced[0])
     assert numbers == [number for number in chosen if number <= 60]
@@ -300,6 +303,6 @@ def test_by_match_a_row_leaves_with_its_last_match() -> None:
     draw = next(d for d in np.linspace(0.01, 0.99, 50) if skip(int(d * 2**53), 0.4)[0] == 1)
     row = put(memory, float(draw), expected=1.0)
     results = found(memory, [row])
-    lots.sift(memory, results, 0)
+    fast.sift(memory, results, 0)
     assert kept(results) == [(row, 2.5, 0)]
     assert memory.rule["held"][0] == 0

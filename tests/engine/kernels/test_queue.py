@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from penstock.engine.kernels.layout import NOTHING
-from penstock.engine.kernels.queue import oldest, pack
+from tests.engine.kernels.compiled import all_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import choices, examples
 from tests.oracles.naive_structures import NaiveQueue, Place
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.engine.support import Pick
 
 pytestmark = pytest.mark.nojit
+
+fast = all_of("queue")
 
 EVERYTHING = 1 << 30
 
@@ -35,7 +37,7 @@ def test_queues_are_sorted_lists(pick: Pick) -> None:
         ]
         for s, at, place in sorted(waiting, key=lambda each: each[2].time):
             before = queues[s].oldest(place)
-            assert oldest(store.memory, s, at) == (NOTHING if before is None else before)
+            assert fast.oldest(store.memory, s, at) == (NOTHING if before is None else before)
             if pick(0, 3):
                 take_in(store, s, at, place, born)
                 born += 1
@@ -70,7 +72,7 @@ def let_go(store: Store, s: int, queue: NaiveQueue, pick: Pick) -> None:
 def pack_all(store: Store) -> None:
     queue = np.full(256, NOTHING, np.int32)
     for s in range(2):
-        pack(store.memory, s, queue, 128 * s)
+        fast.pack(store.memory, s, queue, 128 * s)
         held = int(store.memory.streams["tail"][s])
         assert np.all(queue[128 * s : 128 * s + held] >= 0)
     store.memory = store.memory._replace(queue=queue)
@@ -84,7 +86,7 @@ def check(store: Store, queues: list[NaiveQueue]) -> None:
         assert walked == queue.rows
         assert all(memory.queue[base + memory.rows[row]["place"]] == row for row in walked)
         first = queue.oldest()
-        assert oldest(memory, s, EVERYTHING) == (NOTHING if first is None else first)
+        assert fast.oldest(memory, s, EVERYTHING) == (NOTHING if first is None else first)
 
 
 def test_a_queue_without_room_moves_and_keeps_its_rows() -> None:

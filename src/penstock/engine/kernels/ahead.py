@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.index import find
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import HEAD, NOTHING, Memory
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FURTHER = 4
 
 
-@kernel
+@inner
 def look_ahead(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
     """Find the slots of the coming tuples' keys, and read the rows that they will touch."""
     rows = memory.rows
@@ -33,7 +33,7 @@ def look_ahead(memory: Memory, arrivals: Array, start: int, stop: int, results: 
     count = stop - start
     read = 0
     for i in range(count):
-        ahead[i] = find(memory, arrivals[start + i]["word"], 0)
+        ahead[i] = find(memory, arrivals[start + i]["word"], wide(0))
     for i in range(count):
         slot = ahead[i]
         cursor[i] = NOTHING
@@ -50,7 +50,7 @@ def look_ahead(memory: Memory, arrivals: Array, start: int, stop: int, results: 
     results.read[0] += read + _read_expiring(memory, count)
 
 
-@kernel
+@inner
 def _read_expiring(memory: Memory, count: int) -> int:
     """Read the rows that will expire next, their slots, and their neighbours in the chains."""
     rows = memory.rows

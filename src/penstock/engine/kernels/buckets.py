@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.engine.kernels.index import link, mix
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, kernel, wide
 from penstock.engine.kernels.layout import COMPARE, COUNT, HEAD, NOTHING, Memory
 
 # Buckets that stay side by side: a probe reads two or three, mostly from one cache line or two.
@@ -18,7 +18,7 @@ _TOGETHER_BITS = 4
 _TOGETHER = 15
 
 
-@kernel
+@inner
 def bucket_of(memory: Memory, value: float) -> np.int64:
     """Number a value's bucket, in the order of values; 0 for all if there is only one."""
     rule = memory.rule[0]
@@ -33,7 +33,7 @@ def bucket_of(memory: Memory, value: float) -> np.int64:
     return np.int64(value) >> rule["shift"]
 
 
-@kernel
+@inner
 def sub_of(memory: Memory, time: float) -> np.int64:
     """Number the sub-window of a time, 0 for all if there is only one."""
     span = memory.span[0]
@@ -42,12 +42,12 @@ def sub_of(memory: Memory, time: float) -> np.int64:
     return np.int64(time // span)
 
 
-@kernel
+@inner
 def slot_of(memory: Memory, bucket: int | np.int64, sub: int | np.int64) -> int:
     """Give the slot of a bucket and sub-window; the number of slots is a power of two."""
     if memory.rule[0]["kind"] == COMPARE:
         return sub & (memory.slots.shape[0] - 1)
-    group = mix(bucket >> _TOGETHER_BITS, 0)
+    group = mix(bucket >> _TOGETHER_BITS, wide(0))
     return ((group << _TOGETHER_BITS) + (bucket & _TOGETHER)) & (memory.slots.shape[0] - 1)
 
 
@@ -64,4 +64,4 @@ def relink(memory: Memory) -> None:
         if rows[row]["ref"] != NOTHING:
             bucket = bucket_of(memory, rows[row]["value"])
             slot = slot_of(memory, bucket, sub_of(memory, rows[row]["time"]))
-            link(memory, row, slot, rows[row]["stream"])
+            link(memory, row, slot, wide(rows[row]["stream"]))

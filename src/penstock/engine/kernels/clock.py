@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner
 
 if TYPE_CHECKING:
     from penstock.engine.kernels.layout import Memory
 
 
-@kernel
+@inner
 def latest(memory: Memory) -> float:
     """Give the greatest time that any stream has shown."""
     now = memory.streams[0]["clock"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import inner, kernel
 from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, WORD, Memory
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _LATEST = 0
 _EARLIEST = 1
 
 
-@kernel
+@inner
 def cell_of(memory: Memory, stream: int, time: float, grade: int) -> int:
     """Give the cell of a row; rows older than a whole life share the last one of their grade."""
     grid = memory.grids[stream]
@@ -59,7 +59,7 @@ def cell_of(memory: Memory, stream: int, time: float, grade: int) -> int:
     return grade * ages + part % ages
 
 
-@kernel
+@inner
 def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
     """Put a row into its cell, at its place in time."""
     rows = memory.rows
@@ -90,7 +90,7 @@ def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
     grid["cursor"] = min(grid["cursor"], memory.ranks[stream, cell])
 
 
-@kernel
+@inner
 def leave(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its cell."""
     links = memory.links
@@ -107,7 +107,7 @@ def leave(memory: Memory, row: int, stream: int) -> None:
         links[earlier, LATER] = later
 
 
-@kernel
+@inner
 def lowest(memory: Memory, stream: int) -> int:
     """Give the row with the lowest score, or NOTHING."""
     grid = memory.grids[stream]
@@ -124,7 +124,7 @@ def lowest(memory: Memory, stream: int) -> int:
     return NOTHING
 
 
-@kernel
+@inner
 def is_lower(memory: Memory, stream: int, time: float, grade: int, victim: int) -> bool:
     """Say whether a newcomer's score is lower than that of its stream's lowest row."""
     cell = cell_of(memory, stream, time, grade)
@@ -134,7 +134,7 @@ def is_lower(memory: Memory, stream: int, time: float, grade: int, victim: int) 
     return memory.ranks[stream, cell] < memory.ranks[stream, other]
 
 
-@rare
+@kernel
 def turn(memory: Memory, stream: int, now: int) -> None:
     """Go on to a later part of time; the rows of cells that it takes over join the next oldest."""
     links = memory.links
@@ -173,7 +173,7 @@ def turn(memory: Memory, stream: int, now: int) -> None:
     grid["cursor"] = 0
 
 
-@rare
+@kernel
 def rank(
     memory: Memory, stream: int, order: Integers, levels: Integers, worthless: int, rises: Integers
 ) -> None:
@@ -234,7 +234,7 @@ def rank(
     grid["cursor"] = 0
 
 
-@rare
+@kernel
 def gather(memory: Memory, stream: int, into: Array) -> int:
     """List a stream's rows that are not watched, in time order, with all that grades them.
 
@@ -257,7 +257,7 @@ def gather(memory: Memory, stream: int, into: Array) -> int:
     return count
 
 
-@rare
+@kernel
 def rebuild(memory: Memory, stream: int, rows: Integers, grades: Integers) -> None:
     """Put a stream's rows, in time order, into cells anew."""
     memory.cells[stream, :, :] = NOTHING
@@ -266,7 +266,7 @@ def rebuild(memory: Memory, stream: int, rows: Integers, grades: Integers) -> No
         enter(memory, rows[at], stream, grades[at])
 
 
-@rare
+@kernel
 def select(arrivals: Array, stream: int, at: int, stop: int, into: Array) -> int:
     """List the arrivals of a stream that have a key, in order; gives their number."""
     count = 0
@@ -279,7 +279,7 @@ def select(arrivals: Array, stream: int, at: int, stop: int, into: Array) -> int
     return count
 
 
-@rare
+@kernel
 def set_grades(arrivals: Array, places: Integers, priorities: Floats, grades: Integers) -> None:
     """Set what was said of arrivals."""
     for i in range(places.size):

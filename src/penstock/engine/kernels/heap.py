@@ -6,11 +6,11 @@ the history of the heap, so a restored heap evicts the same rows as one that was
 
 from __future__ import annotations
 
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import NOTHING, WATCHED, Memory
 
 
-@kernel
+@inner
 def _below(memory: Memory, a: int, b: int) -> bool:
     """Say whether row a leaves before row b."""
     pa = memory.rows[a]["priority"]
@@ -20,7 +20,7 @@ def _below(memory: Memory, a: int, b: int) -> bool:
     return memory.rows[a]["birth"] < memory.rows[b]["birth"]
 
 
-@kernel
+@inner
 def _rise(memory: Memory, stream: int, at: int) -> int:
     rows = memory.rows
     heaps = memory.heaps
@@ -37,7 +37,7 @@ def _rise(memory: Memory, stream: int, at: int) -> int:
     return at
 
 
-@kernel
+@inner
 def _sink(memory: Memory, stream: int, at: int, size: int) -> None:
     rows = memory.rows
     heaps = memory.heaps
@@ -57,17 +57,17 @@ def _sink(memory: Memory, stream: int, at: int, size: int) -> None:
     rows[row]["heap"] = at
 
 
-@kernel
+@inner
 def push(memory: Memory, stream: int, row: int, size: int) -> None:
     """Add a row to a heap that holds `size` rows."""
     memory.heaps[stream, size] = row
     _rise(memory, stream, size)
 
 
-@kernel
+@inner
 def remove(memory: Memory, stream: int, row: int, size: int) -> None:
     """Take any row out of a heap that holds `size` rows."""
-    at = memory.rows[row]["heap"]
+    at = wide(memory.rows[row]["heap"])
     last = size - 1
     heaps = memory.heaps
     moved = heaps[stream, last]
@@ -80,10 +80,10 @@ def remove(memory: Memory, stream: int, row: int, size: int) -> None:
         _sink(memory, stream, at, last)
 
 
-@kernel
+@inner
 def place(memory: Memory, stream: int, row: int, size: int) -> None:
     """Find the place of a row whose priority has changed."""
-    at = memory.rows[row]["heap"]
+    at = wide(memory.rows[row]["heap"])
     if _rise(memory, stream, at) == at:
         _sink(memory, stream, at, size)
 
@@ -97,7 +97,7 @@ def order(memory: Memory, stream: int, size: int) -> None:
         _sink(memory, stream, at, size)
 
 
-@rare
+@kernel
 def rebuild(memory: Memory, stream: int) -> None:
     """Order a stream's rows anew, after their priorities have changed."""
     record = memory.streams[stream]

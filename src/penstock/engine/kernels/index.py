@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, kernel
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, SUB, WORD, Memory
 
 # SplitMix64's constants. Unsigned: a signed product that overflows is undefined.
@@ -20,7 +20,7 @@ _29 = np.uint64(29)
 _POSITIVE = np.uint64(0x3FFFFFFFFFFFFFFF)
 
 
-@kernel
+@inner
 def mix(word: int | np.int64, sub: int | np.int64) -> np.int64:
     """Spread a key over 62 bits (non-negative)."""
     h = np.uint64(word) ^ (np.uint64(sub) << _SUB)
@@ -29,7 +29,7 @@ def mix(word: int | np.int64, sub: int | np.int64) -> np.int64:
     return np.int64((h ^ (h >> _HALF)) & _POSITIVE)
 
 
-@kernel
+@inner
 def find(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
     """Give the slot of a key, or NOTHING."""
     table = memory.table
@@ -49,7 +49,7 @@ def find(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
         at = (at + 1) & mask
 
 
-@kernel
+@inner
 def _enter(memory: Memory, word: int | np.int64, sub: int | np.int64, slot: int) -> None:
     """Put a slot that is not there into the table."""
     table = memory.table
@@ -61,7 +61,7 @@ def _enter(memory: Memory, word: int | np.int64, sub: int | np.int64, slot: int)
     table[at] = ((hashed >> 31) << 31) | (slot + 1)
 
 
-@kernel
+@inner
 def find_or_create(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
     """Give the slot of a key, a new one if it has none. There must be a free slot."""
     slot = find(memory, word, sub)
@@ -104,7 +104,7 @@ def rebuild(memory: Memory) -> None:
     memory.rule[0]["spare_slots"] = slots.shape[0] - used
 
 
-@kernel
+@inner
 def link(memory: Memory, row: int, slot: int, stream: int) -> None:
     """Put a row at the head of its chain."""
     rows = memory.rows
@@ -119,7 +119,7 @@ def link(memory: Memory, row: int, slot: int, stream: int) -> None:
     slots[slot, COUNT] += 1
 
 
-@kernel
+@inner
 def unlink(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its chain."""
     rows = memory.rows

@@ -8,7 +8,7 @@ from penstock.engine.kernels import grid, heap, lots, merits, residence
 from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find, find_or_create, link
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import NO, inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
     EQUAL,
     EVICT_BY_LOT,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from penstock.engine.kernels.results import Results
 
 
-@kernel
+@inner
 def expire(memory: Memory, stream: int) -> None:
     """Remove a stream's rows that no tuple still to come can join."""
     streams = memory.streams
@@ -50,7 +50,7 @@ def expire(memory: Memory, stream: int) -> None:
     # A PENDING place ends the walk: what comes after it is not older than the present, and the
     # horizon is never beyond the present by more than when those rows were looked at last.
     while head < tail:
-        row = queue[base + head]
+        row = wide(queue[base + head])
         if row >= 0:
             if horizon - rows[row]["time"] <= window:
                 break
@@ -62,7 +62,7 @@ def expire(memory: Memory, stream: int) -> None:
     streams[stream]["head"] = head
 
 
-@kernel
+@inner
 def advance(memory: Memory, stream: int, time: float) -> None:
     """Move a stream's clock forward and expire what this lets go."""
     streams = memory.streams
@@ -81,7 +81,7 @@ def advance(memory: Memory, stream: int, time: float) -> None:
             expire(memory, other)
 
 
-@kernel
+@inner
 def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
     """Give the stream that claims most above its share, the newcomer counted with its own.
 
@@ -102,7 +102,7 @@ def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
     return most
 
 
-@kernel
+@inner
 def _first_to_go(memory: Memory, stream: int, before: int) -> int:
     """Give the row of a stream that leaves first, or NOTHING."""
     streams = memory.streams
@@ -128,25 +128,25 @@ def _shrink_to(memory: Memory, limit: int) -> None:
         if rule["evict"] == EVICT_BY_LOT:
             lots.lower(memory, lots.first_to_go(memory))
             continue
-        stream = _most_over_share(memory, NOTHING, limit)
+        stream = _most_over_share(memory, wide(NOTHING), limit)
         evict(memory, _first_to_go(memory, stream, memory.queue.size))
 
 
-@kernel
+@inner
 def _make_room(memory: Memory, arrival: np.void, watched: bool) -> bool:  # noqa: FBT001
     """Evict a row if there is no room; give False if the newcomer is itself the one to go.
 
     One that is to be watched does not go while there is another that may.
     """
     rule = memory.rule[0]
-    newcomer = arrival["stream"]
+    newcomer = wide(arrival["stream"])
     if rule["held"] < arrival["limit"]:
         return True
     stream = _most_over_share(memory, newcomer, arrival["limit"])
     before = arrival["place"] if stream == newcomer and not watched else memory.queue.size
     victim = _first_to_go(memory, stream, before)
     if victim == NOTHING and watched:
-        stream = _most_over_share(memory, NOTHING, arrival["limit"])
+        stream = _most_over_share(memory, wide(NOTHING), arrival["limit"])
         if stream != NOTHING:
             victim = _first_to_go(memory, stream, before)
     if victim == NOTHING:
@@ -159,20 +159,20 @@ def _make_room(memory: Memory, arrival: np.void, watched: bool) -> bool:  # noqa
             if rule["favours_old"] and arrival["priority"] == lowest:
                 return False
         elif rule["evict"] == EVICT_BY_SCORE and grid.is_lower(
-            memory, stream, arrival["time"], arrival["grade"], victim
+            memory, stream, arrival["time"], wide(arrival["grade"]), victim
         ):
             return False
     evict(memory, victim)
     return True
 
 
-@kernel
+@inner
 def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: bool) -> int:  # noqa: FBT001
     """Put a tuple into memory, at its place in every structure; give its row."""
     rows = memory.rows
     rule = memory.rule[0]
     streams = memory.streams
-    stream = arrival["stream"]
+    stream = wide(arrival["stream"])
     row = rule["free_row"]
     if row != NOTHING:
         rule["free_row"] = rows[row]["next"]
@@ -192,7 +192,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
     streams[stream]["head"] = min(streams[stream]["head"], arrival["place"])
     if slot == NOTHING:
         if rule["kind"] == EQUAL:
-            slot = find_or_create(memory, arrival["word"], 0)
+            slot = find_or_create(memory, arrival["word"], wide(0))
         else:
             bucket = bucket_of(memory, arrival["value"])
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
@@ -206,7 +206,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
         if rule["evict"] == EVICT_LOWEST or rule["evict"] == EVICT_BY_LOT:
             heap.push(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
         elif rule["evict"] == EVICT_BY_SCORE:
-            grid.enter(memory, row, stream, arrival["grade"])
+            grid.enter(memory, row, stream, wide(arrival["grade"]))
         elif rule["evict"] == EVICT_BY_RESIDENCE:
             residence.enter(memory, row, stream)
     streams[stream]["held"] += 1
@@ -220,7 +220,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
     return row
 
 
-@kernel
+@inner
 def _draw_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
     """Insert a tuple if it is drawn, for all its matches or for the first one that is chosen.
 
@@ -248,7 +248,7 @@ def _draw_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def take_in(memory: Memory, arrival: np.void, slot: int, birth: int) -> bool:
     """Insert a tuple if there is room or if another leaves for it; say whether it was."""
     if memory.rule[0]["evict"] == EVICT_BY_LOT:
@@ -285,7 +285,7 @@ def join(
             first = at
             look_ahead(memory, arrivals, at, min(at + ahead.size, stop), results)
         arrival = arrivals[at]
-        stream = arrival["stream"]
+        stream = wide(arrival["stream"])
         place = streams[stream]["base"] + arrival["place"]
         advance(memory, stream, arrival["time"])
         if arrival["blank"]:
@@ -298,7 +298,7 @@ def join(
         if equal:
             slot = ahead[at - first]
             if slot == NOTHING:
-                slot = find(memory, arrival["word"], 0)
+                slot = find(memory, arrival["word"], wide(0))
             fits = probe_equal(memory, partial, arrival, slot, results)
         else:
             fits = probe_range(memory, ranges, arrival, results)
@@ -316,7 +316,7 @@ def join(
             streams[stream]["expired"] += 1
             memory.queue[place] = NOTHING
         elif rule["evict"] == EVICT_NOBODY:
-            insert(memory, arrival, slot, birth, False)
+            insert(memory, arrival, slot, birth, NO)
         elif not take_in(memory, arrival, slot, birth):
             streams[stream]["dropped"] += 1
             streams[stream]["ended"] += 1
@@ -330,4 +330,4 @@ def join(
 def refill(memory: Memory, arrivals: Array, births: Integers) -> None:
     """Put rows back into an empty memory, in the order in which they once came."""
     for at in range(arrivals.size):
-        insert(memory, arrivals[at], NOTHING, births[at], False)
+        insert(memory, arrivals[at], wide(NOTHING), births[at], NO)

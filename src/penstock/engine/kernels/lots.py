@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from penstock.engine.kernels import heap
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import NO_MATCH, NOTHING, WATCHED, Memory
 from penstock.engine.kernels.removal import evict
 from penstock.engine.kernels.watch import add_to_gauge
@@ -45,7 +45,7 @@ class Lot(NamedTuple):
     limit: np.int64
 
 
-@kernel
+@inner
 def _skip(key: np.int64, fraction: float) -> tuple[np.int64, float, np.int64]:
     """Draw how far it is to the next match whose draw is below the fraction, and that draw.
 
@@ -61,7 +61,7 @@ def _skip(key: np.int64, fraction: float) -> tuple[np.int64, float, np.int64]:
     return np.int64(steps), second * min(fraction, 1.0), key
 
 
-@kernel
+@inner
 def draw(memory: Memory, arrival: np.void) -> Lot:
     """Draw for a newcomer; `is_out` says whether it is in the sample."""
     rule = memory.rule[0]
@@ -77,7 +77,7 @@ def draw(memory: Memory, arrival: np.void) -> Lot:
     return Lot(ratio, size, expected, np.int64(0), taken, np.int64(0))
 
 
-@kernel
+@inner
 def is_out(memory: Memory, lot: Lot) -> bool:
     """Say whether a newcomer is not to be in the sample.
 
@@ -89,7 +89,7 @@ def is_out(memory: Memory, lot: Lot) -> bool:
     return bool(lot.next > lot.limit)
 
 
-@kernel
+@inner
 def draw_again(memory: Memory, lot: Lot) -> Lot:
     """Let the fraction fall to a newcomer's ratio, and see whether it is still wanted."""
     rule = memory.rule[0]
@@ -102,7 +102,7 @@ def draw_again(memory: Memory, lot: Lot) -> Lot:
     return Lot(ratio, lot.size, lot.expected, key, further, lot.limit)
 
 
-@kernel
+@inner
 def note_lot(memory: Memory, row: int, lot: Lot) -> None:
     """Note what a row that was taken in has drawn."""
     odds = memory.odds[row]
@@ -118,7 +118,7 @@ def note_lot(memory: Memory, row: int, lot: Lot) -> None:
     odds["limit"] = lot.limit
 
 
-@kernel
+@inner
 def first_to_go(memory: Memory) -> int:
     """Give the row with the greatest ratio, of all streams, or NOTHING."""
     streams = memory.streams
@@ -126,7 +126,7 @@ def first_to_go(memory: Memory) -> int:
     for stream in range(streams.size):
         if streams[stream]["held"] == streams[stream]["watched"]:
             continue
-        row = memory.heaps[stream, 0]
+        row = wide(memory.heaps[stream, 0])
         if first == NOTHING or memory.rows[row]["priority"] < memory.rows[first]["priority"]:
             first = row
     return first
@@ -146,7 +146,7 @@ def lower(memory: Memory, row: int) -> None:
     _skip_on(memory, row)
 
 
-@kernel
+@inner
 def _skip_on(memory: Memory, row: int) -> None:
     """Go on to the next match that is chosen; a row that has none to expect leaves."""
     rule = memory.rule[0]
@@ -170,14 +170,14 @@ def _skip_on(memory: Memory, row: int) -> None:
     if is_watched:
         memory.rows[row]["priority"] = -ratio
         return
-    stream = memory.rows[row]["stream"]
+    stream = wide(memory.rows[row]["stream"])
     others = memory.streams[stream]["held"] - memory.streams[stream]["watched"]
     heap.remove(memory, stream, row, others)
     memory.rows[row]["priority"] = -ratio
     heap.push(memory, stream, row, others - 1)
 
 
-@kernel
+@inner
 def _chance_of_match(memory: Memory, row: int) -> float:
     """Count a match; give the chance with which it was chosen, 0 if it was not."""
     odds = memory.odds[row]
@@ -192,16 +192,16 @@ def _chance_of_match(memory: Memory, row: int) -> float:
     return min(fraction, 1.0) if is_in else 0.0
 
 
-@kernel
+@inner
 def sift(memory: Memory, results: Results, start: int) -> None:
     """Leave of the latest results those that are in the sample, with their weights and clusters."""
     rule = memory.rule[0]
     kept = start
     found = results.produced[0]
     for at in range(start, found):
-        row = results.members[at, 0]
+        row = wide(results.members[at, 0])
         birth = memory.rows[row]["birth"]
-        stream = memory.rows[row]["stream"]
+        stream = wide(memory.rows[row]["stream"])
         if rule["by_match"]:
             chance = _chance_of_match(memory, row)
             if chance == 0.0:
@@ -222,7 +222,7 @@ def sift(memory: Memory, results: Results, start: int) -> None:
     results.produced[0] = kept
 
 
-@kernel
+@inner
 def _note_result(memory: Memory, row: int, stream: int, weight: float) -> None:
     """Add a result of a sample of rows to the estimate of all results."""
     odds = memory.odds[row]
@@ -233,7 +233,7 @@ def _note_result(memory: Memory, row: int, stream: int, weight: float) -> None:
     add_to_gauge(memory, stream, odds, weight)
 
 
-@rare
+@kernel
 def note_fraction(memory: Memory) -> None:
     """Note the least fraction so far with every row, before it is raised for those to come."""
     rule = memory.rule[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from penstock.engine.kernels.clock import latest
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import inner, kernel, rare
 from penstock.engine.kernels.layout import (
     ADAPTIVE,
     K_SUCCESSIVE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SMALLEST_AGE: Final = 0.001
 
 
-@kernel
+@inner
 def earned(memory: Memory, row: int, stream: int, at: float) -> float:
     """Give a row's residence priority at a time, without penalty, by its matches until now."""
     record = memory.residences[stream]
@@ -48,7 +48,7 @@ def earned(memory: Memory, row: int, stream: int, at: float) -> float:
     return merit["importance"] * decayed / age
 
 
-@kernel
+@inner
 def priority(memory: Memory, row: int, stream: int, at: float) -> float:
     """Give a row's residence priority at a time, by its matches until now."""
     record = memory.residences[stream]
@@ -59,7 +59,7 @@ def priority(memory: Memory, row: int, stream: int, at: float) -> float:
     return priority
 
 
-@kernel
+@inner
 def is_fixed(memory: Memory, row: int, stream: int) -> bool:
     """Say whether a row's priority does not follow from its matches: it was noted, or is new."""
     record = memory.residences[stream]
@@ -69,7 +69,7 @@ def is_fixed(memory: Memory, row: int, stream: int) -> bool:
     return is_noted or memory.rows[row]["birth"] >= record["births"]
 
 
-@kernel
+@inner
 def fixed(memory: Memory, row: int, stream: int) -> float:
     """Give the priority of such a row."""
     merit = memory.merits[row]
@@ -78,7 +78,7 @@ def fixed(memory: Memory, row: int, stream: int) -> float:
     return merit["importance"]
 
 
-@kernel
+@inner
 def valued(memory: Memory, row: int, stream: int) -> float:
     """Give a row's priority as computed last."""
     if is_fixed(memory, row, stream):
@@ -86,7 +86,7 @@ def valued(memory: Memory, row: int, stream: int) -> float:
     return priority(memory, row, stream, memory.residences[stream]["computed_at"])
 
 
-@kernel
+@inner
 def begin(memory: Memory, row: int, importance: float) -> None:
     """Note what a newcomer matters, and what it has found."""
     merit = memory.merits[row]
@@ -99,7 +99,7 @@ def begin(memory: Memory, row: int, importance: float) -> None:
     merit["standing"] = UNMATCHED
 
 
-@kernel
+@inner
 def note_computed(memory: Memory, row: int, stream: int) -> None:
     """Note a row's priority as computed last, before something changes of which it depends."""
     if not is_fixed(memory, row, stream):
@@ -108,7 +108,7 @@ def note_computed(memory: Memory, row: int, stream: int) -> None:
         memory.merits[row]["epoch"] = record["epoch"]
 
 
-@kernel
+@inner
 def settled(memory: Memory, row: int, stream: int) -> float:
     """Give a row's priority as computed last, and note it if it will be asked for again."""
     if memory.residences[stream]["scheme"] == SUCCESSIVE:
@@ -117,7 +117,7 @@ def settled(memory: Memory, row: int, stream: int) -> float:
     return fixed(memory, row, stream)
 
 
-@rare
+@kernel
 def note_all(memory: Memory, stream: int, rows: Integers) -> None:
     """Note rows' priorities as computed last, which hold until they are computed anew."""
     if memory.residences[stream]["scheme"] != SUCCESSIVE:
@@ -125,7 +125,7 @@ def note_all(memory: Memory, stream: int, rows: Integers) -> None:
             note_computed(memory, rows[at], stream)
 
 
-@kernel
+@inner
 def compute(memory: Memory, stream: int, now: float) -> None:
     """Compute priorities anew, as of now, if that is due at this decision."""
     record = memory.residences[stream]

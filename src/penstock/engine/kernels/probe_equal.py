@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
 from penstock.engine.kernels.watch import note
 
@@ -40,7 +40,7 @@ def make_partial(streams: int, time: DType) -> Partial:
     )
 
 
-@kernel
+@inner
 def still_in_windows(memory: Memory, times: Array, stream: int, depth: int, now: float) -> bool:
     """Say whether the arriving tuple and all that is bound to it are in their windows at a time.
 
@@ -57,7 +57,7 @@ def still_in_windows(memory: Memory, times: Array, stream: int, depth: int, now:
     return True
 
 
-@kernel
+@inner
 def probe_equal(
     memory: Memory,
     partial: Partial,
@@ -69,7 +69,7 @@ def probe_equal(
     rows = memory.rows
     slots = memory.slots
     streams = memory.streams
-    stream = arrival["stream"]
+    stream = wide(arrival["stream"])
     order = memory.order
     pairs = memory.pairs
     last = order.shape[1] - 1
@@ -87,7 +87,7 @@ def probe_equal(
     partial.time[stream] = arrival["time"]
     partial.row[0] = slots[slot, HEAD + order[stream, 0]]
     pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
-    depth = 0
+    depth = wide(0)
     while depth >= 0:
         row = partial.row[depth]
         if row == NOTHING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import (
     COMPARE,
     GREATER_OR_EQUAL,
@@ -62,7 +62,7 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
     )
 
 
-@kernel
+@inner
 def _plus(memory: Memory, value: float, change: float) -> float:
     """Add, stopping at the greatest and least value there is."""
     rule = memory.rule[0]
@@ -74,7 +74,7 @@ def _plus(memory: Memory, value: float, change: float) -> float:
     return value + change
 
 
-@kernel
+@inner
 def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tuple[float, float]:
     """Give the span in which the value of the chain's next member must lie, a little wide."""
     rule = memory.rule[0]
@@ -108,7 +108,7 @@ def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tupl
     return first, final
 
 
-@kernel
+@inner
 def _is_above(memory: Memory, x: float, change: float, y: float) -> bool:
     """Say whether y - x > change: for floats by their difference, for whole numbers exactly."""
     rule = memory.rule[0]
@@ -121,7 +121,7 @@ def _is_above(memory: Memory, x: float, change: float, y: float) -> bool:
     return y > x + change
 
 
-@kernel
+@inner
 def _is_at_least(memory: Memory, x: float, change: float, y: float) -> bool:
     """Say whether y - x >= change: for floats by their difference, for whole numbers exactly."""
     rule = memory.rule[0]
@@ -134,7 +134,7 @@ def _is_at_least(memory: Memory, x: float, change: float, y: float) -> bool:
     return y >= x + change
 
 
-@kernel
+@inner
 def _holds(memory: Memory, x: float, y: float) -> bool:
     """Say whether the condition holds between a chain's neighbours x and y."""
     rule = memory.rule[0]
@@ -152,7 +152,7 @@ def _holds(memory: Memory, x: float, y: float) -> bool:
     return x > y
 
 
-@kernel
+@inner
 def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) -> bool:
     """Say whether a candidate's value goes with the members so far."""
     if memory.rule[0]["kind"] == WITHIN:
@@ -168,13 +168,13 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
     return True
 
 
-@kernel
+@inner
 def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
     """Give the first row of the chain at which a depth stands."""
     return memory.slots[slot_of(memory, ranges.bucket[depth], ranges.sub[depth]), HEAD + other]
 
 
-@kernel
+@inner
 def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
     """Stand before the first chain of a window that the next member can be in."""
     streams = memory.streams
@@ -199,7 +199,7 @@ def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
         ranges.row[depth] = _head(memory, ranges, depth, other)
 
 
-@kernel
+@inner
 def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
     """Go to the next chain that has rows; say whether there is one."""
     while ranges.row[depth] == NOTHING:
@@ -214,7 +214,7 @@ def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
     """Note at which depth each place of the predicate's chain becomes bound."""
     streams = memory.streams
@@ -223,7 +223,7 @@ def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
         ranges.bound[streams[memory.order[stream, step]]["chain"]] = step + 1
 
 
-@kernel
+@inner
 def probe_range(
     memory: Memory,
     ranges: Ranges,
@@ -233,7 +233,7 @@ def probe_range(
     """Append all results of one arriving tuple; if they do not fit, none, and give False."""
     rows = memory.rows
     streams = memory.streams
-    stream = arrival["stream"]
+    stream = wide(arrival["stream"])
     order = memory.order
     pairs = memory.pairs
     last = order.shape[1] - 1
@@ -252,9 +252,9 @@ def probe_range(
     ranges.newest[0] = arrival["time"]
     ranges.time[stream] = arrival["time"]
     ranges.until[0] = arrival["time"] + streams[stream]["window"]
-    _open(memory, ranges, 0, order[stream, 0])
+    depth = wide(0)
+    _open(memory, ranges, depth, order[stream, 0])
     pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
-    depth = 0
     while depth >= 0:
         other = order[stream, depth]
         if not _advance(memory, ranges, depth, other):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, kernel
 from penstock.engine.kernels.layout import NOTHING, PENDING, WATCHED, Memory
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> N
     streams[stream]["newest"] = newest
 
 
-@kernel
+@inner
 def oldest(memory: Memory, stream: int, before: int) -> int:
     """Give a stream's oldest row that is not watched, of a place below `before`, or NOTHING."""
     streams = memory.streams

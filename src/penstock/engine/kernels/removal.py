@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.engine.kernels import grid, heap, residence
 from penstock.engine.kernels.clock import latest
 from penstock.engine.kernels.index import unlink
-from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import (
     EVICT_BY_LOT,
     EVICT_BY_RESIDENCE,
@@ -19,7 +19,7 @@ from penstock.engine.kernels.layout import (
 from penstock.engine.kernels.watch import retire
 
 
-@kernel
+@inner
 def _note_end(memory: Memory, stream: int, since: float) -> None:
     """Note for how much of its window a row stayed in memory."""
     record = memory.streams[stream]
@@ -30,13 +30,13 @@ def _note_end(memory: Memory, stream: int, since: float) -> None:
         record["lived_squares"] += lived * lived
 
 
-@kernel
+@inner
 def remove(memory: Memory, row: int) -> None:
     """Take a row out of every structure."""
     rows = memory.rows
     rule = memory.rule[0]
     streams = memory.streams
-    stream = rows[row]["stream"]
+    stream = wide(rows[row]["stream"])
     unlink(memory, row, stream)
     memory.queue[streams[stream]["base"] + rows[row]["place"]] = NOTHING
     if rows[row]["heap"] <= WATCHED:
@@ -56,7 +56,7 @@ def remove(memory: Memory, row: int) -> None:
     streams[stream]["held"] -= 1
 
 
-@kernel
+@inner
 def evict(memory: Memory, row: int) -> None:
     """Remove a row before its time."""
     memory.streams[memory.rows[row]["stream"]]["evicted"] += 1

@@ -20,7 +20,7 @@ import numpy as np
 
 from penstock.engine.kernels import heap, merits
 from penstock.engine.kernels.clock import latest
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
     NOTHING,
     RIPE,
@@ -43,7 +43,7 @@ _FEW: Final = 32
 _FIRST_STEP: Final = 2.0**-10
 
 
-@kernel
+@inner
 def _shift(memory: Memory, stream: int, time: float) -> float:
     """Give the penalty for the time from when bounds were found until another time.
 
@@ -54,7 +54,7 @@ def _shift(memory: Memory, stream: int, time: float) -> float:
     return record["penalty"] * ((time - record["began"]) / record["life"])
 
 
-@kernel
+@inner
 def _bound(memory: Memory, row: int, stream: int) -> float:
     """Give what a row's priority, shifted, will not be below until the horizon."""
     record = memory.residences[stream]
@@ -69,7 +69,7 @@ def _bound(memory: Memory, row: int, stream: int) -> float:
     return bound - _SLACK * (earned + abs(shift) + abs(bound))
 
 
-@kernel
+@inner
 def _note_bound(memory: Memory, row: int, stream: int) -> None:
     memory.rows[row]["priority"] = _bound(memory, row, stream)
     memory.merits[row]["keyed"] = memory.merits[row]["last"]
@@ -78,7 +78,7 @@ def _note_bound(memory: Memory, row: int, stream: int) -> None:
 # --- Rows come, match, mature and go
 
 
-@kernel
+@inner
 def _join_ripe(memory: Memory, row: int, stream: int) -> None:
     """Put a row among the mature of its stream."""
     record = memory.residences[stream]
@@ -88,7 +88,7 @@ def _join_ripe(memory: Memory, row: int, stream: int) -> None:
     record["ripe"] += 1
 
 
-@kernel
+@inner
 def _join_young(memory: Memory, row: int, stream: int) -> None:
     """Put a row among those of its stream that are not mature."""
     record = memory.residences[stream]
@@ -103,7 +103,7 @@ def _join_young(memory: Memory, row: int, stream: int) -> None:
     record["young"] += 1
 
 
-@kernel
+@inner
 def leave(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its heap."""
     record = memory.residences[stream]
@@ -124,13 +124,13 @@ def leave(memory: Memory, row: int, stream: int) -> None:
     record["young"] -= 1
 
 
-@kernel
+@inner
 def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
     record = memory.residences[stream]
     return (now - memory.rows[row]["time"]) / record["life"] > record["maturity"]
 
 
-@kernel
+@inner
 def _join_heap(memory: Memory, row: int, stream: int) -> None:
     """Put a row that has matched into its heap."""
     if _is_mature(memory, row, stream, latest(memory)):
@@ -141,7 +141,7 @@ def _join_heap(memory: Memory, row: int, stream: int) -> None:
         _join_young(memory, row, stream)
 
 
-@kernel
+@inner
 def enter(memory: Memory, row: int, stream: int) -> None:
     """Let a row that is not watched, or no more, be one of those who may leave."""
     record = memory.streams[stream]
@@ -154,10 +154,10 @@ def enter(memory: Memory, row: int, stream: int) -> None:
         record["unmatched"] = min(record["unmatched"], place)
 
 
-@kernel
+@inner
 def note_match(memory: Memory, row: int) -> None:
     """Note a match of a row that has waited."""
-    stream = memory.rows[row]["stream"]
+    stream = wide(memory.rows[row]["stream"])
     record = memory.residences[stream]
     merit = memory.merits[row]
     if record["scheme"] != SUCCESSIVE:
@@ -173,13 +173,13 @@ def note_match(memory: Memory, row: int) -> None:
         _join_heap(memory, row, stream)
 
 
-@kernel
+@inner
 def _ripen(memory: Memory, stream: int, now: float) -> None:
     """Move the rows that have matured to their heap."""
     record = memory.streams[stream]
     place = max(record["ripened"], record["head"])
     while place <= record["newest"]:
-        row = memory.queue[record["base"] + place]
+        row = wide(memory.queue[record["base"] + place])
         if row >= 0:
             if not _is_mature(memory, row, stream, now):
                 break
@@ -193,11 +193,11 @@ def _ripen(memory: Memory, stream: int, now: float) -> None:
 # --- Who leaves
 
 
-@kernel
+@inner
 def _order(memory: Memory, stream: int, line: int, size: int) -> None:
     """Make a heap of rows by their bounds."""
     for at in range(size):
-        _note_bound(memory, memory.heaps[line, at], stream)
+        _note_bound(memory, wide(memory.heaps[line, at]), stream)
     heap.order(memory, line, size)
 
 
@@ -224,7 +224,7 @@ def bound_anew(memory: Memory, stream: int, of_mature: bool) -> None:  # noqa: F
         _order(memory, stream, stream, record["ripe"])
 
 
-@kernel
+@inner
 def _is_before(memory: Memory, value: float, row: int, other_value: float, other: int) -> bool:
     """Say whether a row leaves before another: by its value, of equals the one that came first."""
     if value != other_value:
@@ -232,7 +232,7 @@ def _is_before(memory: Memory, value: float, row: int, other_value: float, other
     return memory.rows[row]["birth"] < memory.rows[other]["birth"]
 
 
-@kernel
+@inner
 def _is_unmatched(memory: Memory, row: int) -> bool:
     return (
         row >= 0
@@ -241,13 +241,13 @@ def _is_unmatched(memory: Memory, row: int) -> bool:
     )
 
 
-@kernel
+@inner
 def _oldest_unmatched(memory: Memory, stream: int) -> int:
     """Give the oldest row of a stream that has not matched and may leave, or NOTHING."""
     record = memory.streams[stream]
     place = max(record["unmatched"], record["head"])
     while place <= record["newest"]:
-        if _is_unmatched(memory, memory.queue[record["base"] + place]):
+        if _is_unmatched(memory, wide(memory.queue[record["base"] + place])):
             break
         place += 1
     record["unmatched"] = place
@@ -261,9 +261,9 @@ def _lowest_unmatched(memory: Memory, stream: int, now: float, only_mature: bool
     Only where they came since priorities were computed: theirs is their importance.
     """
     record = memory.streams[stream]
-    found = NOTHING
+    found = wide(NOTHING)
     for place in range(record["unmatched"], record["newest"] + 1):
-        row = memory.queue[record["base"] + place]
+        row = wide(memory.queue[record["base"] + place])
         if not _is_unmatched(memory, row):
             continue
         if only_mature and not _is_mature(memory, row, stream, now):
@@ -276,7 +276,7 @@ def _lowest_unmatched(memory: Memory, stream: int, now: float, only_mature: bool
     return found
 
 
-@kernel
+@inner
 def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> int:
     """Give the row of the lowest priority: of a heap that is ordered by bounds, or `found`."""
     rows = memory.rows
@@ -296,7 +296,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
     while ahead > 0:
         ahead -= 1
         at = walk[ahead]
-        row = heaps[line, at]
+        row = wide(heaps[line, at])
         bound = rows[row]["priority"] - shift
         if found != NOTHING and not _is_before(memory, bound, row, lowest, found):
             continue
@@ -311,8 +311,8 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
         child = 2 * at + 1
         if child + 1 < size:
             # The lower one is looked at first: it comes last.
-            first = heaps[line, child]
-            second = heaps[line, child + 1]
+            first = wide(heaps[line, child])
+            second = wide(heaps[line, child + 1])
             swap = _is_before(
                 memory, rows[first]["priority"], first, rows[second]["priority"], second
             )
@@ -323,7 +323,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
             walk[ahead] = child
             ahead += 1
     for each in range(matched):
-        row = loose[each]
+        row = wide(loose[each])
         _note_bound(memory, row, stream)
         heap.place(memory, line, row, size)
     memory.residences[stream]["visited"] += visited
@@ -353,7 +353,7 @@ def first_to_go(memory: Memory, stream: int) -> int:
     return _lowest(memory, stream, line, size, found)
 
 
-@rare
+@kernel
 def set_importance(memory: Memory, stream: int, rows: Integers, importance: Floats) -> None:
     """Let all rows of a stream matter as much as is said from now on."""
     for at in range(rows.size):

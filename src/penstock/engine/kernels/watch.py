@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels import grid, heap, merits, residence
-from penstock.engine.kernels.jit import kernel, rare
+from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
     ADAPTIVE,
     EVICT_BY_LOT,
@@ -79,7 +79,7 @@ def release(memory: Memory, at: int, grade: int) -> None:
     """Make a watched row one like others, which may be evicted."""
     rule = memory.rule[0]
     row = memory.watched[at]["row"]
-    stream = memory.rows[row]["stream"]
+    stream = wide(memory.rows[row]["stream"])
     streams = memory.streams
     others = streams[stream]["held"] - streams[stream]["watched"]
     retire(memory, at)
@@ -106,7 +106,7 @@ def _lower(memory: Memory, threshold: float) -> None:
             watched[at]["chance"] = min(watched[at]["chance"], threshold)
 
 
-@kernel
+@inner
 def is_chosen(memory: Memory, draw: float) -> bool:
     """Say whether a newcomer is to be watched; make room for it among the watched."""
     rule = memory.rule[0]
@@ -129,7 +129,7 @@ def _is_below_others(memory: Memory, draw: float) -> bool:
     return True
 
 
-@rare
+@kernel
 def keep_to_quota(memory: Memory) -> None:
     """Release rows until no more are watched than may be, where the quota itself has fallen."""
     rule = memory.rule[0]
@@ -160,7 +160,7 @@ def watch(memory: Memory, row: int, draw: float) -> None:
     memory.streams[memory.rows[row]["stream"]]["watched"] += 1
 
 
-@kernel
+@inner
 def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
     """Note results with the rows that waited for them, and what the watched ones tell."""
     rows = memory.rows
@@ -174,7 +174,7 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
         if adaptive:
             merits.note_quality(memory, arrival["priority"], results, at)
         for one in range(members.shape[1]):
-            row = members[at, one]
+            row = wide(members[at, one])
             if by_residence:
                 residence.note_match(memory, row)
             if rows[row]["matches"] < MOST_MATCHES:
@@ -188,7 +188,7 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
                     results.clusters[at] = rows[row]["birth"]
 
 
-@kernel
+@inner
 def add_to_gauge(memory: Memory, stream: int, entry: np.void, weight: float) -> None:
     """Add a result of a row to the estimate of all results of its stream, and to its variance.
 
@@ -208,7 +208,7 @@ def add_to_gauge(memory: Memory, stream: int, entry: np.void, weight: float) -> 
 @rare
 def _note_watched(memory: Memory, time: float, row: int) -> None:
     """Note a result of a watched row."""
-    stream = memory.rows[row]["stream"]
+    stream = wide(memory.rows[row]["stream"])
     record = memory.grids[stream]
     entry = memory.watched[WATCHED - memory.rows[row]["heap"]]
     weight = 1.0 / entry["chance"]
@@ -220,7 +220,7 @@ def _note_watched(memory: Memory, time: float, row: int) -> None:
     add_to_gauge(memory, stream, entry, weight)
 
 
-@rare
+@kernel
 def begin_batch(memory: Memory) -> None:
     """Forget what the batch before has shown."""
     for at in range(memory.rule[0]["watched"]):
@@ -230,7 +230,7 @@ def begin_batch(memory: Memory) -> None:
         memory.gauges[stream]["batch_variance"] = 0.0
 
 
-@rare
+@kernel
 def expose_all(memory: Memory, stream: int, until: float) -> None:
     """Count the time that all watched rows of a stream have lived."""
     for at in range(memory.rule[0]["watched"]):
@@ -238,11 +238,11 @@ def expose_all(memory: Memory, stream: int, until: float) -> None:
             expose(memory, at, until)
 
 
-@rare
+@kernel
 def watch_again(memory: Memory, at: int, row: int) -> None:
     """Have a row that was put back into memory be the one of an entry that was put back."""
     rule = memory.rule[0]
-    stream = memory.rows[row]["stream"]
+    stream = wide(memory.rows[row]["stream"])
     streams = memory.streams
     if rule["evict"] == EVICT_LOWEST or rule["evict"] == EVICT_BY_LOT:
         heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
