@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from penstock.studies import STUDIES
+from penstock.studies.exact_importance import exact_importance
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
 from penstock.studies.importance_contest import (
     COUNTED,
@@ -20,11 +21,13 @@ from penstock.studies.importance_contest import (
     measure,
     papers,
 )
-from penstock.studies.importance_scales import PapersScale, UsersScale, exact_importance
 from penstock.studies.run import measure_here
+from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from penstock.studies.papers_scale import PapersScale
 
 FIGURES = ("kulkarni08-fig2", "kulkarni08-fig3", "kulkarni08-fig4", "kulkarni08-fig5")
 IDS = (*FIGURES, "kulkarni08-table6", "fairness")
@@ -143,8 +146,7 @@ class TestFigure2:
 
     def test_and_falls_to_nothing_at_the_rates_that_it_prints(self) -> None:
         # A part of the time is enough.
-        scale = papers("100 to 200/s", 0.0)
-        short = replace(scale, streams=replace(scale.streams, duration=20))
+        short = papers("100 to 200/s", 0.0).lasting(20)
         assert short.measure("ijoin").fairness < 0.15
         assert short.measure("fifo").fairness > 0.75
 

@@ -10,8 +10,8 @@ import numpy as np
 from penstock.goals import MaxImportance
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OURS
-from penstock.studies.importance_scales import UsersScale
 from penstock.studies.study import Study, Table
+from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -98,7 +98,7 @@ def _table(rows: Sequence[FairnessRow]) -> Table:
     lines = [
         (
             streams,
-            CONTENDERS[name].heading.replace("\n", " "),
+            CONTENDERS[name].words,
             f"{asked:g}" if name == OURS else "",
             f"{100 * share:.1f}" + ("" if np.isnan(spread) else f" ± {100 * spread:.1f}"),
             f"{100 * results:.1f}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.report.panels_plot import Pen
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from penstock.studies.by_the_book.memory import Scheme
     from penstock.studies.by_the_book.simulate import Order
 
-__all__ = ["CONTENDERS", "EXACT", "IJOIN_SECONDS", "OPTIMUM", "OURS", "Contender"]
+__all__ = ["CONTENDERS", "EXACT", "IJOIN_SECONDS", "OPTIMUM", "OURS", "Contender", "timed"]
 
 # Okabe and Ito's colours, as in the studies of recall.
 _VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
@@ -50,6 +50,11 @@ class Contender:
     order: Order = "probe first"
     strategy: str | None = None
     at_users_scale: bool = True
+
+    @property
+    def words(self) -> str:
+        """The heading in one line."""
+        return self.heading.replace("\n", " ")
 
 
 EXACT, OPTIMUM, OURS = "exact", "optimum", "ours"
@@ -110,3 +115,10 @@ CONTENDERS: Mapping[str, Contender] = {
     "ijoin": _ijoin("IJOIN", Pen("IJOIN", _VERMILION, dot="o"), Ijoin()),
     OURS: Contender("ours", Pen("Penstock's own", _GREEN, (0, (3, 2)), dot="x")),
 }
+
+
+def timed(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:
+    """Give IJOIN the times of a setting, but for the maturity of one who has none."""
+    return replace(
+        scheme, maturity=maturity if scheme.maturity else 0.0, unproductivity=unproductivity
+    )

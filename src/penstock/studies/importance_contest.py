@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from penstock.report.panels_plot import Line, Panel
 from penstock.studies.ijoin_streams import ImportanceStreams
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM
-from penstock.studies.importance_scales import PapersScale, UsersScale
+from penstock.studies.papers_scale import PapersScale
 from penstock.studies.study import Table
+from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ __all__ = [
     "COUNTED",
     "PRINTED",
     "SLOW",
+    "SLOWER",
     "USERS",
     "ContestPoint",
     "ContestRow",
@@ -31,22 +33,24 @@ __all__ = [
     "measure",
     "panel_row",
     "papers",
-    "shortened",
     "tabulate",
 ]
 
 Floats = npt.NDArray[np.float64]
 Setting: TypeAlias = PapersScale | UsersScale
 
-PRINTED, COUNTED, SLOW, USERS = "100 to 200/s", "5/s", "1 to 2/s", "user's scale"
+PRINTED, COUNTED, SLOW = "100 to 200/s", "5/s", "1 to 2/s"
+SLOWER, USERS = "1 every 2 to 4 s", "user's scale"
 """What settings are called, by the rate of each stream: as Table 5 prints it; as Table 6 counts it,
-1,000 decisions in 100 s; so slow that tuples mature; and thousands of rows."""
+1,000 decisions in 100 s; so slow that tuples mature; so slow that 10 tuples hold most of a window
+of 10 s; and thousands of rows."""
 
 # Rates and seconds.
 _READINGS = {
     PRINTED: ((100.0, 200.0), 50),
     COUNTED: ((5.0, 5.0), 400),
     SLOW: ((1.0, 2.0), 1_000),
+    SLOWER: ((0.25, 0.5), 2_000),
 }
 
 _MOST_SKEWED = 0.5
@@ -135,20 +139,10 @@ def _takes_part(contender: str, setting: Setting) -> bool:
 
 
 def papers(speed: str, zipf: float) -> PapersScale:
-    """Give a reading of the paper's scale: one of `PRINTED`, `COUNTED` and `SLOW`."""
+    """Give a reading of the paper's scale: `PRINTED`, `COUNTED`, `SLOW` or `SLOWER`."""
     rates, duration = _READINGS[speed]
     streams = ImportanceStreams(rates=rates, duration=duration, zipf=zipf)
     return PapersScale(f"{speed}, Zipf {zipf:g}", streams)
-
-
-def shortened(
-    settings: Mapping[float, Iterable[PapersScale]], seconds: int
-) -> dict[float, list[PapersScale]]:
-    """Give the same settings with shorter streams, for a quick look."""
-    return {
-        x: [replace(each, streams=replace(each.streams, duration=seconds)) for each in own]
-        for x, own in settings.items()
-    }
 
 
 def measure(point: ContestPoint) -> ContestRow:

@@ -21,29 +21,31 @@ from penstock.studies.importance_contest import (
     measure,
     papers,
 )
-from penstock.studies.importance_scales import PapersScale, UsersScale
 from penstock.studies.study import Study, Table
+from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from penstock.studies.papers_scale import PapersScale
 
 __all__ = ["STUDY"]
 
 _SCHEMES = ("ijoin", "ijoin-few", "ijoin-adaptive", "ijoin-below")
 _CONTENDERS = (EXACT, OPTIMUM, "fifo", "rand", "size", "greedy", *_SCHEMES, OURS)
 _ZIPFS = (0.0, 1.0)
+_SMALL = UsersScale(USERS, rows=100, window=150, keys=100)
 _Means: TypeAlias = dict[str, dict[tuple[str, str], dict[float, Mean]]]
 
 
 def _counted(zipf: float) -> PapersScale:
     """Give the streams of Table 6: 100 s, 1,000 tuples in all."""
-    own = papers(COUNTED, zipf)
-    return replace(own, streams=replace(own.streams, duration=100))
+    return papers(COUNTED, zipf).lasting(100)
 
 
 def _heading(name: str) -> str:
-    return "successive" if name == "ijoin" else CONTENDERS[name].heading.replace("\n", " ")
+    return "successive" if name == "ijoin" else CONTENDERS[name].words
 
 
 def _table(rows: Sequence[ContestRow]) -> Table:
@@ -135,24 +137,11 @@ STUDY = Study(
         *grid({0.0: [_counted(zipf) for zipf in (0.0, 0.5, 1.0)]}, _CONTENDERS, seeds=10),
         *grid({0.0: [papers(PRINTED, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
         *grid({0.0: [papers(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=3),
-        *grid(
-            {0.0: [UsersScale(f"{USERS}, Zipf {zipf:g}", zipf=zipf) for zipf in _ZIPFS]},
-            _CONTENDERS,
-            seeds=2,
-        ),
+        *grid({0.0: [UsersScale(USERS).skewed(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
     ),
     quick_grid=(
         *grid({0.0: [_counted(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
-        *grid(
-            {
-                0.0: [
-                    UsersScale(f"{USERS}, Zipf {zipf:g}", 100, window=150, keys=100, zipf=zipf)
-                    for zipf in _ZIPFS
-                ]
-            },
-            _CONTENDERS,
-            seeds=1,
-        ),
+        *grid({0.0: [_SMALL.skewed(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=1),
     ),
     run=measure,
     table=_table,
