@@ -10,6 +10,7 @@ LOCK := requirements.lock
 
 KERNELS := $(wildcard src/penstock/engine/kernels/*.py)
 FRESH := $(VENV)/.kernels
+COMPILED := $(VENV)/.compiled
 
 help: ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +19,7 @@ demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 	@$(BIN)/penstock demo
 
 # Two workers: the machines that run this have at least two cores.
-test: java $(READY) $(FRESH) ## Run the tests and the examples in the documentation
+test: java $(COMPILED) ## Run the tests and the examples in the documentation
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "nojit and not slow" tests
@@ -57,6 +58,12 @@ kernels: ## Forget the compiled kernels
 # Numba looks only at the file of the compiled function itself, not at those that it calls.
 $(FRESH): $(KERNELS) | $(READY)
 	@find src -name '*.nb[ic]' -delete
+	@touch $@
+
+# Else two tests at a time, and the workers of Spark, each compile the same.
+$(COMPILED): $(FRESH)
+	@echo "Compiling the kernels (once, about a minute) ..."
+	@$(BIN)/python -m tests.compile_kernels
 	@touch $@
 
 # Spark runs on Java. Asked before the environment is built, which takes a minute; in the words of

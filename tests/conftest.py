@@ -16,11 +16,16 @@ settings.load_profile("penstock")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With the JIT off, let hashes overflow.
+    """Begin with what takes longest; with the JIT off, let hashes overflow.
 
-    They are meant to wrap around 64 bits. Compiled code does so silently; NumPy's scalars, which
+    Tests with Spark come first, so that one of two workers has them and the other all the rest, and
+    nobody waits at the end for one that takes a minute.
+
+    Hashes are meant to wrap around 64 bits. Compiled code does so silently; NumPy's scalars, which
     take its place when the JIT is off, do the same but warn.
     """
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    items.sort(key=lambda item: "test_crash" not in item.nodeid)
     if JIT_IS_OFF:
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered"))

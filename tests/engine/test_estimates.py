@@ -83,26 +83,37 @@ def test_of_two_streams_the_estimate_is_unbiased_and_knows_its_variance(
     assert 0.75 < variances.mean() / found.var(ddof=1) < 1.25
 
 
-@pytest.mark.parametrize("strategy", ["fifo", "worth"])
-def test_so_is_that_of_importance(strategy: str) -> None:
-    data = tables(2, 600)
+def of_importance(strategy: str, seed: int | None) -> ps.Metrics:
+    """Give what a join says of importance; the exact one for no seed."""
     goal = ps.MaxImportance(of="i", strategy=strategy)
-    true = join_of(2, goal=goal).replay(data).metrics.importance
+    budget = None if seed is None else ps.Budget(rows=60, monitor=0.3)
+    return join_of(2, goal=goal, budget=budget, seed=seed or 0).replay(tables(2, 600)).metrics
+
+
+def test_so_is_that_of_importance() -> None:
+    true = of_importance("fifo", None).importance
     found, variances, held = [], [], 0
     for seed in range(_SEEDS):
-        budget = ps.Budget(rows=60, monitor=0.3)
-        metrics = join_of(2, goal=goal, budget=budget, seed=seed).replay(data).metrics
-        assert metrics.importance_recall is not None
+        metrics = of_importance("fifo", seed)
         found.append(metrics.importance_estimated)
         variances.append(metrics.importance_variance)
-        interval = metrics.importance_recall
-        held += interval.low <= metrics.importance / true <= interval.high
+        recall = metrics.importance_recall
+        assert recall is not None
+        held += recall.low <= metrics.importance / true <= recall.high
     error = np.std(found, ddof=1) / np.sqrt(_SEEDS)
     assert abs(np.mean(found) - true) < 3 * error
     assert np.std(found) < 0.2 * true
     assert 0.75 < np.mean(variances) / np.var(found, ddof=1) < 1.25
     # 95 % of 300, less three times sqrt(300 * 0.95 * 0.05).
     assert held >= 285 - 3 * 3.8
+
+
+@pytest.mark.parametrize("strategy", ["worth", "ijoin", "greedy"])
+def test_importance_is_estimated_alike_whatever_is_shed(strategy: str) -> None:
+    for seed in range(3):
+        own, other = of_importance(strategy, seed), of_importance("fifo", seed)
+        assert own.importance_estimated == pytest.approx(other.importance_estimated)
+        assert own.importance_variance == pytest.approx(other.importance_variance)
 
 
 def test_of_three_streams_nothing_is_said() -> None:

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    # Java's second compiler does not pay in queries of a few rows.
-    settings = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    settings = {
+        # Java's second compiler does not pay in queries of a few rows.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # A task is tried once more, not three times: half as long until a query fails that has to.
+        "spark.master": "local[2,2]",
+    }
     spark = session(cores=2, memory="1g", settings=settings)
     yield spark
     spark.stop()

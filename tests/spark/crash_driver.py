@@ -1,6 +1,6 @@
 """The program that `test_crash` kills: joins over folders of micro-batches, into Parquet files.
 
-    python -m tests.spark.crash_driver FOLDER
+    python -m tests.spark.crash_driver FOLDER JOIN ...
 
 Started again with the same folder it goes on from its checkpoints, until all is joined.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,9 @@ from penstock.engine.operator import as_struct
 from penstock.spark import session
 from penstock.testing import cut, market
 from tests.spark.support import Source, start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SHARDS = 2
 RUNNING = "running"
@@ -80,8 +84,8 @@ def write_files(folder: Path, batches: dict[str, list[pa.Table]]) -> None:
         Source(folder / FILES, table.schema).add(table)
 
 
-def main(folder: Path) -> None:
-    """Run all joins at once, each as a query of its own, until nothing is left to do."""
+def main(folder: Path, joins: Sequence[str]) -> None:
+    """Run joins at once, each as a query of its own, until nothing is left to do."""
     spark = session(
         cores=2,
         memory="1g",
@@ -101,17 +105,17 @@ def main(folder: Path) -> None:
     kinds = {name: pa.struct(list(tables[0].schema)) for name, tables in make_batches(1).items()}
     source = Source(folder / FILES, pa.schema(kinds))
     queries = {}
-    for kind, join in JOINS.items():
+    for kind in joins:
         files = source.read_stream(spark)
         frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in kinds}
-        queries[kind] = start(join.stream(frames, shards=SHARDS), folder / kind)
+        queries[kind] = start(JOINS[kind].stream(frames, shards=SHARDS), folder / kind)
     (folder / RUNNING).touch()
     while queries:
         for kind, query in list(queries.items()):
             if query.awaitTermination(timeout=1):
                 (folder / kind / DONE).touch()
                 del queries[kind]
-    for kind in JOINS:
+    for kind in joins:
         # Spark reads what its own log of the folder says was committed, and nothing else.
         rows = spark.read.parquet(str(folder / kind / "out")).toArrow()
         pq.write_table(rows, folder / kind / ROWS)
@@ -119,4 +123,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    main(Path(sys.argv[1]).resolve(), sys.argv[2:])

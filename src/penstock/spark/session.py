@@ -92,30 +92,9 @@ def _start(
     cores: int | None, memory: str, log: str | os.PathLike[str] | None, settings: dict[str, str]
 ) -> SparkSession:
     check_java()
-    cores = cores or os.cpu_count() or 1
     scratch = Path(tempfile.mkdtemp(prefix="penstock-spark-"))
-    conf = SparkConf().setAll(
-        list(
-            (
-                _NEEDED
-                | {
-                    # A task may fail three times, as on a cluster: local[2] gives up at the first.
-                    "spark.master": f"local[{cores},4]",
-                    "spark.app.name": "penstock",
-                    "spark.driver.memory": memory,
-                    "spark.driver.host": "127.0.0.1",
-                    "spark.driver.bindAddress": "127.0.0.1",
-                    "spark.log.level": "ERROR",
-                    "spark.sql.session.timeZone": "UTC",
-                    "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
-                    "spark.ui.enabled": "false",
-                    "spark.ui.showConsoleProgress": "false",
-                    LOG: str(log or scratch / "spark.log"),
-                }
-                | settings
-            ).items()
-        )
-    )
+    made = _settings(cores or os.cpu_count() or 1, memory, log, scratch) | settings
+    conf = SparkConf().setAll(list(made.items()))
     # Else the workers may pick up another Python, which has neither Penstock nor pandas.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -123,6 +102,26 @@ def _start(
     with Path(str(conf.get(LOG))).open("ab") as sink:
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def _settings(
+    cores: int, memory: str, log: str | os.PathLike[str] | None, scratch: Path
+) -> dict[str, str]:
+    """Give the settings of a local session, whose files are in a folder."""
+    return _NEEDED | {
+        # A task may fail three times, as on a cluster: local[2] gives up at the first.
+        "spark.master": f"local[{cores},4]",
+        "spark.app.name": "penstock",
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        LOG: str(log or scratch / "spark.log"),
+    }
 
 
 def check_java() -> None:
