@@ -173,22 +173,26 @@ def _count(log: Path) -> int:
 
 
 def crash_and_compare(
-    folder: Path, joins: Sequence[str], *, kills: int, tell: Callable[[str], object]
+    folder: Path, joins: Sequence[str], *, kills: int, halfway: int, tell: Callable[[str], object]
 ) -> Drivers:
-    """Kill so many drivers, let the last one come to the end, and compare what is there then."""
+    """Kill so many drivers, let the last one come to the end, and compare what is there then.
+
+    More than that, if fewer than `halfway` kills have hit each join in the middle of a micro-batch:
+    on a busy machine some come too late.
+    """
     # A killed driver has come 2 micro-batches further on average, 4 at most: none is there so early
     # that it has nothing left to do.
-    parts = 3 * kills + 5
+    parts = 3 * kills + 8
     batches = make_batches(parts)
     write_files(folder, batches)
     drivers = Drivers(folder, joins)
     draw = random.Random(11)
     moments = [(kind, moment) for moment in _MOMENTS for kind in joins]
-    for number in range(kills):
+    for number in range(2 * kills):
+        if drivers.kills >= kills and all(drivers.halfway[each] >= halfway for each in joins):
+            break
         kind, moment = moments[(len(joins) + 1) * number % len(moments)]
         commits, delay = draw.choice([0, 1, 2]), draw.choice([0.0, 0.0, draw.random() / 2])
-        if number < 2:
-            delay = 0.0  # these for certain in the middle of a micro-batch
         began = time.monotonic()
         drivers.kill_one(kind, moment, commits=commits, delay=delay)
         done = ", ".join(f"{each} {drivers.committed(each)}" for each in joins)
@@ -207,8 +211,10 @@ def crash_and_compare(
 
 def test_drivers_killed_twice_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     # The join that has most to remember. A driver takes 20 seconds to start.
-    drivers = crash_and_compare(tmp_path, ["learning"], kills=2, tell=print)
-    assert drivers.kills == drivers.interrupted["learning"] == drivers.halfway["learning"] == 2
+    drivers = crash_and_compare(tmp_path, ["learning"], kills=2, halfway=1, tell=print)
+    assert drivers.kills >= 2
+    assert drivers.interrupted["learning"] >= 2
+    assert drivers.halfway["learning"] >= 1
 
 
 @pytest.mark.slow
@@ -222,8 +228,8 @@ def test_drivers_killed_fifty_times_write_what_an_undisturbed_one_writes(
 
     killed = tmp_path / "killed"
     killed.mkdir()
-    drivers = crash_and_compare(killed, list(JOINS), kills=50, tell=tell)
-    assert drivers.kills == 50
+    drivers = crash_and_compare(killed, list(JOINS), kills=50, halfway=20, tell=tell)
+    assert drivers.kills >= 50
     for kind in JOINS:
         assert drivers.interrupted[kind] >= 40
         assert drivers.halfway[kind] >= 20
