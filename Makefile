@@ -22,7 +22,7 @@ demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 test: java $(COMPILED) ## Run the tests and the examples in the documentation
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
 	@echo "Again with the JIT off ..."
-	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "nojit and not slow" tests
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m "nojit and not slow" tests
 
 slow: java $(READY) $(FRESH) ## Run the tests that take long
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash"

@@ -112,7 +112,7 @@ def run_in_part(frame: DataFrame, folder: Path) -> None:
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(number, marks=pytest.mark.slow if number >= 2 else ())
+        pytest.param(number, marks=pytest.mark.slow if number >= 1 else ())
         for number in range(len(PAIRS))
     ],
 )

@@ -97,10 +97,10 @@ def test_exact(
 @pytest.mark.parametrize(
     ("predicate", "streams", "shards", "strategy", "budget"),
     [
-        ("equal pair", 2, 1, "fifo", ps.Budget(rows=25)),
+        pytest.param("equal pair", 2, 1, "fifo", ps.Budget(rows=25), marks=pytest.mark.slow),
         ("within float", 3, 2, "random", ps.Budget(rows=30)),
         ("compare !=", 2, 3, "fifo", ps.Budget(rows=40)),
-        ("band whole", 3, 1, "random", ps.Budget(rows=20)),
+        pytest.param("band whole", 3, 1, "random", ps.Budget(rows=20), marks=pytest.mark.slow),
         ("equal whole", 3, 2, "random", ps.Budget(memory=6000)),
     ],
 )
@@ -128,7 +128,7 @@ def of_clocks(times: list[list[int]]) -> list[pa.Table]:
     ]
 
 
-@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_wrong_clocks(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     batches = {
         # One wrong clock, then a stream that has moved on for good.

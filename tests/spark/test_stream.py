@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("strategy", [None, "fifo", "random"])
+@pytest.mark.parametrize("strategy", [None, pytest.param("fifo", marks=pytest.mark.slow), "random"])
 def test_a_market_in_micro_batches(
     spark: SparkSession, tmp_path: Path, strategy: str | None
 ) -> None:
