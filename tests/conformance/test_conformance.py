@@ -22,7 +22,7 @@ SHEDDING = [
     for kind in workload.budgets
 ]
 # Budgets in bytes only change the limit: those of each way to evict go through in every run.
-_IN_EVERY_RUN = {None, "fifo", "random", "cluster"}
+_IN_EVERY_RUN = {None, "fifo", "random", "age", "cluster"}
 
 # These workloads are too short to learn from, and until then `cluster` does what both of its
 # experts do; `best` goes the way of `expected`. `tests/engine/test_learning.py` has longer ones,
