@@ -218,7 +218,11 @@ def test_sinks_get_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     assert ps.progress(query).emitted == len(expected) > 0
 
 
-@pytest.mark.parametrize("type_", [INSTANT, LOCAL], ids=["instant", "local"])
+@pytest.mark.parametrize(
+    "type_",
+    [INSTANT, pytest.param(LOCAL, marks=pytest.mark.slow)],
+    ids=["instant", "local"],
+)
 def test_the_time_zone_of_the_session_changes_nothing(
     spark: SparkSession, tmp_path: Path, type_: pa.DataType
 ) -> None:

@@ -184,6 +184,7 @@ def test_another_number_of_partitions_changes_nothing_if_shards_are_given(
         assert_goes_on(spark, stopped, tmp_path)
 
 
+@pytest.mark.slow
 def test_another_number_of_partitions_is_refused_if_it_gives_the_shards(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -47,8 +47,7 @@ GOALS = {
 }
 
 
-# `eq-cluster` goes through in every run too, further down.
-LATER = {"eq-cluster", "pps-cluster", "chosen"}
+LATER = {"pps-cluster", "uniform", "chosen"}
 
 
 @pytest.mark.parametrize(
@@ -94,6 +93,7 @@ def clocked(table: pa.Table) -> pa.Table:
     return table.set_column(0, "t", times)
 
 
+@pytest.mark.slow
 def test_estimates_of_a_running_sample_are_the_same_after_a_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:

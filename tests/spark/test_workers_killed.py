@@ -135,7 +135,7 @@ def python_processes(spark: SparkSession) -> tuple[set[int], set[int]]:
 def test_killed_in_the_middle_of_micro_batches(
     spark: SparkSession, tmp_path: Path, victims: str
 ) -> None:
-    batches = make_batches(16)
+    batches = make_batches(12)
     before = failed_tasks(spark)
     query = start(frame(spark, JOINS["random"], batches, tmp_path), tmp_path)
     tracker = spark.sparkContext.statusTracker()
