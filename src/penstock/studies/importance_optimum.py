@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.errors import SessionError
 from penstock.studies.importance_replay import join_of
+from penstock.studies.needed import for_the_optimum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,15 +27,8 @@ def optimal_importance(
     SessionError
         If scipy is not there.
     """
-    try:
-        # Slow to load, and most points do without.
-        from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        message = (
-            f"the offline optimum of a study needs {error.name}; "
-            f'pip install "penstock[cli,spark,studies]"'
-        )
-        raise SessionError(message) from error
+    with for_the_optimum():
+        from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches = find_matches(join_of(tables, window), tables)
     own = [

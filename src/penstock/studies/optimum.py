@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.errors import SessionError
+from penstock.studies.needed import for_the_optimum
 from penstock.studies.workload import workload
 
 if TYPE_CHECKING:
@@ -30,15 +30,8 @@ def optimal_recall(scenario: Scenario, rows: int) -> float:
     SessionError
         If scipy is not there.
     """
-    try:
-        # Slow to load, and most points do without.
-        from penstock.yardsticks import offline_optimum  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        message = (
-            f"the offline optimum of a study needs {error.name}; "
-            f'pip install "penstock[cli,spark,studies]"'
-        )
-        raise SessionError(message) from error
+    with for_the_optimum():
+        from penstock.yardsticks import offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches, counts = _matches(scenario)
     return offline_optimum(matches, rows, counts).recall
