@@ -36,10 +36,8 @@ def test_the_table_of_the_demo_is_what_the_demo_finds() -> None:
         join = scenario.join(seed=0, strategy=name, rows=exact.held_most // 10)
         own = join.replay(tables, shards=2).metrics
         assert own.recall is not None
-        value, low, high = (
-            100 * each for each in (own.recall.value, own.recall.low, own.recall.high)
-        )
-        said = f"{value:.1f} ({low:.1f} to {high:.1f})"
+        value, low, high = (f"{100 * each:.1f}" for each in astuple(own.recall))
+        said = f"{value} ({low} to {high})"
         found[name] = (own.emitted, 100 * own.emitted / exact.emitted, said, own.held_most)
     block = re.search(r"\$ make demo\n(.*?)```", README.read_text(), re.DOTALL)
     assert block is not None
