@@ -8,7 +8,7 @@ LOCK := requirements.lock
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow crash lint bench docs lock format clean kernels java
 
-KERNELS := $(wildcard src/penstock/engine/kernels/*.py)
+KERNELS := $(wildcard src/penstock/engine/kernels/*.py src/penstock/engine/retention/*.py)
 FRESH := $(VENV)/.kernels
 COMPILED := $(VENV)/.compiled
 

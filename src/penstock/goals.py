@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from penstock.budget import is_whole, plain
 from penstock.errors import SpecificationError, must
 from penstock.importance import Importance, ImportanceLike, importance_of
-from penstock.importance.definitions import finite
 from penstock.importance.results import check_result
 
 __all__ = ["Goal", "LearningGoal", "MaxImportance", "MaxSubset", "Sample"]
 
 # Parts of a window: more would cost more to rank than a tuple costs to join.
 _MOST_PARTS = 4096
-_ROUNDINGS = ("bound", "up", "down", "random")
-_RECOMPUTATIONS = ("successive", "k-successive", "adaptive")
+
+
+class NamedStrategy(Protocol):
+    """What a goal knows of a strategy object; `penstock.strategies.Strategy` has the rest."""
+
+    name: ClassVar[str]
+
+
+StrategyLike: TypeAlias = str | NamedStrategy
+_RESOURCES = ("memory", "cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,20 +35,36 @@ class Goal:
     Parameters
     ----------
     strategy
-        Name of the strategy that pursues the goal; None picks one.
+        The strategy that pursues the goal: its name, or an object such as
+        ``penstock.strategies.Ijoin(maturity=0.1)``, also one of your own. None picks one. Where
+        memory and CPU are both limited, one for each: ``{"memory": ..., "cpu": ...}``.
     """
 
-    strategy: str | None = None
+    strategy: StrategyLike | Mapping[str, StrategyLike] | None = None
 
     def __post_init__(self) -> None:
         if type(self) is Goal:
             hint = "write MaxSubset(), MaxImportance(of=...) or Sample()"
             raise SpecificationError(must("goal", "a particular one", self, hint))
-        name: object = self.strategy
-        if name is not None and not (isinstance(name, str) and name):
-            hint = "leave it out to have one picked"
-            owner = f"strategy of {type(self).__name__}"
-            raise SpecificationError(must(owner, "the name of a strategy", name, hint))
+        owner = f"strategy of {type(self).__name__}"
+        if isinstance(self.strategy, Mapping):
+            for resource, each in self.strategy.items():
+                if resource not in _RESOURCES:
+                    hint = 'write strategy={"memory": ..., "cpu": ...}'
+                    raise SpecificationError(must(owner, "for memory and cpu", resource, hint))
+                _check_strategy(f'{owner} for "{resource}"', each)
+            object.__setattr__(self, "strategy", _Known(self.strategy))
+        elif self.strategy is not None:
+            _check_strategy(owner, self.strategy)
+
+
+def _check_strategy(owner: str, said: object) -> None:
+    if isinstance(said, type) and hasattr(said, "name"):
+        hint = f"write {said.__name__}(), with its parameters"
+        raise SpecificationError(must(owner, "a name or a strategy object", said.__name__, hint))
+    if not (isinstance(said, str) and said) and not isinstance(getattr(said, "name", None), str):
+        hint = "leave it out to have one picked"
+        raise SpecificationError(must(owner, "a name or a strategy object", said, hint))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -129,44 +152,14 @@ class MaxImportance(LearningGoal):
         What the importance of a result is made of that of its members: the "min" (as in the
         paper), the "product", the "sum" or the "max".
     strategy
-        Name of the strategy; None picks one.
-    fairness
-        From 0, importance is all that counts, to 1, all tuples stay as long. For our own strategy.
-    maturity
-        How long a tuple stays at least, in windows, from 0 to 1. For `ijoin`: tau.
-    unproductivity
-        After how long without a match a tuple is penalised, in windows, from 0 to 1. For `ijoin`:
-        Delta.
-    penalty
-        Off the priority of an unproductive tuple for each window since its last match. A priority
-        is importance times matches per window; this is that per window. For `ijoin`: c.
-    decay
-        How fast matches are forgotten, per window: one that is `a` windows old counts
-        ``exp(-decay * a)``. With 2.5, the default, a match of 28 % of a window ago counts half;
-        with 0 none is forgotten. For `ijoin`: d.
-    recompute
-        When priorities are computed anew. "successive": for every tuple that has to go;
-        "k-successive": for every so many, `every`; "adaptive": when the quality of the results
-        has changed by `tolerance` or more. For `ijoin`.
-    every
-        Tuples that go by one computation of priorities, if "k-successive". For `ijoin`: k.
-    tolerance
-        Relative change of quality, if "adaptive". For `ijoin`: epsilon.
+        Name of the strategy, or an object such as ``penstock.strategies.Ijoin(maturity=0.1)``;
+        None picks `worth`.
     curve, frequencies, parts, half_life
         As in `MaxSubset`.
 
-    Notes
-    -----
-    The defaults of `maturity` and `unproductivity` are the paper's 2 and 3 seconds, in proportion
-    to its window of 25 (Table 5). It gives no value for c, d and epsilon; ours are chosen.
-
-    Departs from the paper in "adaptive": there priorities are computed anew when the difference
-    in quality "falls below" epsilon, and yet "lowering epsilon increases overhead". We keep to the
-    latter.
-
     References
     ----------
-    `kulkarni08`, sections 3.1, 3.3 and 4.3 to 4.8.
+    `kulkarni08`, sections 3.1 and 3.3.
 
     Examples
     --------
@@ -180,39 +173,12 @@ class MaxImportance(LearningGoal):
 
     of: ImportanceLike | Mapping[str, ImportanceLike]
     result: str = "min"
-    fairness: float = 0.0
-    maturity: float = 0.08
-    unproductivity: float = 0.12
-    penalty: float = 1.0
-    decay: float = 2.5
-    recompute: str = "successive"
-    every: int = 100
-    tolerance: float = 0.05
 
     def __post_init__(self) -> None:
         """Check what was said, and keep it unchanged."""
         super().__post_init__()
         object.__setattr__(self, "of", _checked_importance(self.of))
         check_result(self.result, "result of MaxImportance")
-        self._check_number("fairness", 1, "0 goes for importance alone")
-        self._check_number("maturity", 1, "it is in windows: 0.08 is 2 seconds of 25")
-        self._check_number("unproductivity", 1, "it is in windows: 0.12 is 3 seconds of 25")
-        self._check_number("penalty", math.inf, "0 penalises nothing")
-        self._check_number("decay", math.inf, "it is per window: 0 forgets nothing")
-        self._check_number("tolerance", 1, "0.05 is a change of 5 %")
-        if self.recompute not in _RECOMPUTATIONS:
-            known = ", ".join(f'"{each}"' for each in _RECOMPUTATIONS)
-            raise SpecificationError(
-                must(
-                    "recompute of MaxImportance", f"one of {known}", self.recompute, "leave it out"
-                )
-            )
-        object.__setattr__(self, "every", plain(self.every))
-        if not is_whole(self.every, least=1):
-            hint = "1 computes priorities for every tuple that goes"
-            raise SpecificationError(
-                must("every of MaxImportance", "a whole number of 1 or more", self.every, hint)
-            )
 
     def importance_of(self, stream: str) -> Importance:
         """Give what makes a tuple of a stream important, and from when.
@@ -224,14 +190,6 @@ class MaxImportance(LearningGoal):
         """
         said = self.of[stream] if isinstance(self.of, Mapping) else self.of
         return importance_of(said, f'importance of stream "{stream}"')
-
-    def _check_number(self, name: str, most: float, hint: str) -> None:
-        number = finite(getattr(self, name))
-        if number is None or not 0 <= number <= most:
-            requirement = "from 0 to 1" if most == 1 else "a finite number of 0 or more"
-            owner = f"{name} of MaxImportance"
-            raise SpecificationError(must(owner, requirement, getattr(self, name), hint))
-        object.__setattr__(self, name, number)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -252,9 +210,6 @@ class Sample(LearningGoal):
     matches
         Columns that say how many results a tuple will give while it waits, by stream, where that
         is known: an order says how many items it has. For `uniform`.
-    rounding
-        How `uniform` makes a whole number of the matches that it expects where they are learnt:
-        "down", "up", "random", or "bound", a number that is rarely exceeded.
     fraction
         Of the results that are wanted, at most; None for as many as memory allows.
     curve, frequencies, parts, half_life
@@ -270,7 +225,6 @@ class Sample(LearningGoal):
 
     of: str | None = None
     matches: Mapping[str, str] | None = None
-    rounding: str = "bound"
     fraction: float | None = None
 
     def __post_init__(self) -> None:
@@ -280,11 +234,6 @@ class Sample(LearningGoal):
         if of is not None and not (isinstance(of, str) and of):
             hint = "leave it out if it is not known"
             raise SpecificationError(must("of of Sample", "the name of a stream", of, hint))
-        if self.rounding not in _ROUNDINGS:
-            known = ", ".join(f'"{each}"' for each in _ROUNDINGS)
-            raise SpecificationError(
-                must("rounding of Sample", f"one of {known}", self.rounding, "leave it out")
-            )
         if self.fraction is not None and not (_is_number(self.fraction) and 0 < self.fraction <= 1):
             hint = "leave it out for as many as memory allows"
             raise SpecificationError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.engine.replay import Replay, replay
 from penstock.errors import SpecificationError, must
 from penstock.spec import Specification
-from penstock.strategies import SamplingStrategy, strategy_for
+from penstock.strategies import strategies_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,15 +62,15 @@ class Join(Specification):
     def __post_init__(self) -> None:
         """Check what was said, also whether there is a strategy for it."""
         super().__post_init__()
-        strategy = strategy_for(self.goal)
-        of_clusters = isinstance(strategy, SamplingStrategy) and not strategy.by_match
-        if self.budget is not None and self.budget.monitor and of_clusters:
+        strategies = strategies_for(self.goal)
+        monitors = all(strategy.needs.monitoring for strategy in strategies)
+        if self.budget is not None and self.budget.monitor and not monitors:
             raise SpecificationError(
                 must(
                     "monitor of the budget",
-                    f'left out with strategy "{strategy.name}"',
+                    f'left out with strategy "{strategies[0].name}"',
                     self.budget.monitor,
-                    "a sample of clusters watches nobody: it is itself what totals are told from",
+                    "samples of clusters need no monitored rows: totals follow from the sample",
                 )
             )
 

@@ -36,6 +36,16 @@ class StreamMetrics:
         nothing.
     copies
         Further copies that sharding made.
+    not_admitted
+        Shed on arrival: they neither probed nor were taken into memory.
+    not_probed
+        Not compared with the other streams' rows, or only with those in some parts of their
+        windows; they may have been taken into memory.
+    not_inserted
+        Not offered a place in memory, although they could still have been joined.
+    unseen
+        Arrivals of whose lost results no estimate is possible: a step had a chance of 0, or parts
+        of windows were not probed.
     dropped
         Not taken into memory, for lack of room; they did probe.
     evicted
@@ -60,6 +70,10 @@ class StreamMetrics:
     far_ahead: int = 0
     null_keys: int = 0
     copies: int = 0
+    not_admitted: int = 0
+    not_probed: int = 0
+    not_inserted: int = 0
+    unseen: int = 0
     dropped: int = 0
     evicted: int = 0
     expired: int = 0
@@ -152,8 +166,20 @@ class Metrics:
 
     @property
     def lost(self) -> int:
-        """Tuples that were dropped or evicted for lack of room."""
-        return sum(stream.dropped + stream.evicted for stream in self.streams.values())
+        """Rows that were lost: for lack of room, or because a strategy shed a step of theirs."""
+        return sum(
+            stream.dropped
+            + stream.evicted
+            + stream.not_admitted
+            + stream.not_probed
+            + stream.not_inserted
+            for stream in self.streams.values()
+        )
+
+    @property
+    def unseen(self) -> int:
+        """Arrivals of whose lost results no estimate is possible; then recall is None."""
+        return sum(stream.unseen for stream in self.streams.values())
 
     @property
     def recall(self) -> Estimate | None:
@@ -172,13 +198,17 @@ class Metrics:
     @property
     def true_size(self) -> Estimate | None:
         """How many results the exact join would have given so far, with a 95 % interval."""
-        if not self.lost:
+        if not self.lost and not self.unseen:
             return Estimate(self.emitted, self.emitted, self.emitted)
+        if self.unseen:
+            return None
         return size_of(self.emitted, self.estimated, self.variance)
 
     def _recall(self, emitted: int, estimated: float, variance: float) -> Estimate | None:
-        if not self.lost:
+        if not self.lost and not self.unseen:
             return Estimate(1.0, 1.0, 1.0)
+        if self.unseen:
+            return None
         return recall_of(emitted, estimated, variance)
 
     @property
@@ -187,8 +217,10 @@ class Metrics:
 
         None if nothing can be said, or importance is not the goal.
         """
-        if not self.lost and self.importance:
+        if not self.lost and not self.unseen and self.importance:
             return Estimate(1.0, 1.0, 1.0)
+        if self.unseen:
+            return None
         return recall_of(self.importance, self.importance_estimated, self.importance_variance)
 
     @property

@@ -17,7 +17,7 @@ from penstock.engine.plan import bind
 from penstock.engine.sharding import route
 from penstock.engine.state import restore, save
 from penstock.metrics import Metrics, total
-from penstock.strategies import STRATEGIES, Arriving, SamplingStrategy
+from penstock.strategies import STRATEGIES, SamplingStrategy
 from penstock.testing import canonical_rows, cut, cut_rows
 
 if TYPE_CHECKING:
@@ -84,17 +84,8 @@ def is_sample(strategy: str | None) -> bool:
 
 
 def draws(strategy: str) -> bool:
-    """Say whether a strategy asks for random numbers, or has the engine draw."""
-    if is_sample(strategy):
-        return True
-    asked = []
-
-    def lots() -> npt.NDArray[np.float64]:
-        asked.append(True)
-        return np.array([0.5])
-
-    STRATEGIES[strategy]().priorities(Arriving(stream=0, times=np.array([1]), draws=lots))
-    return bool(asked)
+    """Return whether a strategy asks for random numbers, or has the engine draw."""
+    return is_sample(strategy) or STRATEGIES[strategy].needs.draws
 
 
 # --- How the checks run a join

@@ -1,34 +1,87 @@
-"""What a shard has done, as metrics: what was counted, and what the watched tuples say."""
+"""What a shard has done, as metrics: what was counted, and what the monitored rows show."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.store import row_overhead
 from penstock.metrics import Metrics, StreamMetrics
-from penstock.strategies import SamplingStrategy, reason_for
+from penstock.strategies import reason_for
 
 if TYPE_CHECKING:
-    from penstock.engine.operator import Operator
+    from collections.abc import Sequence
+
+    from penstock.engine.arrays import Integers
+    from penstock.engine.importance_estimate import ImportanceEstimate
+    from penstock.engine.intake import Watch
+    from penstock.engine.plan import Plan
+    from penstock.engine.reviewing import Reviewer
+    from penstock.engine.store import Store
+    from penstock.strategies import Strategy
+
+_COUNTED = (
+    "not_admitted",
+    "not_probed",
+    "not_inserted",
+    "unseen",
+    "dropped",
+    "evicted",
+    "expired",
+    "held",
+    "held_most",
+    "ended",
+)
 
 
-def account(operator: Operator) -> Metrics:
-    """Give what this shard has done so far."""
-    records = operator.store.memory.streams
-    rule = operator.store.memory.rule
+@dataclass(frozen=True)
+class Counters:
+    """What the operator itself counts.
+
+    Attributes
+    ----------
+    shard, shards
+        Which part of how many this is.
+    row_limit
+        Rows that may be held; None without a budget.
+    measured
+        Each stream's rows so far, and their bytes, where the budget is in bytes.
+    state_bytes
+        Of what is saved.
+    emitted_before
+        Results before the last batch.
+    """
+
+    shard: int
+    shards: int
+    row_limit: int | None
+    measured: Integers | None
+    state_bytes: int
+    emitted_before: int
+
+
+def account(
+    plan: Plan,
+    store: Store,
+    strategies: Sequence[Strategy],
+    reviewer: Reviewer | None,
+    importance: ImportanceEstimate,
+    watches: Sequence[Watch],
+    counters: Counters,
+) -> Metrics:
+    """Return what a shard has done so far."""
+    records, rule = store.memory.streams, store.memory.rule
     streams = {}
     total_bytes = 0.0
-    for s, side in enumerate(operator.plan.sides):
-        record, watch = records[s], operator.watches[s]
-        rows, size = (
-            operator.measured[s] if operator.memory_limit else (watch.arrived, watch.payload_bytes)
-        )
+    for s, side in enumerate(plan.sides):
+        record, watch = records[s], watches[s]
+        rows, size = watch.arrived, watch.payload_bytes
+        if counters.measured is not None:
+            rows, size = counters.measured[s].tolist()
         row_bytes = float(size / rows) if rows else 0.0
-        counted = ("dropped", "evicted", "expired", "held", "held_most", "ended")
         # One shard answers for what came to all of them; the rest of what it got are copies.
         arrived = watch.arrived
-        if operator.shards > 1:
-            arrived = watch.whole if operator.shard == 0 else 0
+        if counters.shards > 1:
+            arrived = watch.whole if counters.shard == 0 else 0
         streams[side.name] = StreamMetrics(
             arrived=arrived,
             copies=watch.arrived - arrived,
@@ -39,46 +92,40 @@ def account(operator: Operator) -> Metrics:
             row_bytes=row_bytes,
             lived=float(record["lived"]),
             lived_squares=float(record["lived_squares"]),
-            **{name: int(record[name]) for name in counted},
+            **{name: int(record[name]) for name in _COUNTED},
         )
-        total_bytes += int(record["held_at_most"]) * (row_bytes + row_overhead(operator.plan))
+        total_bytes += int(record["held_at_most"]) * (row_bytes + store.row_overhead)
     return Metrics(
         streams=streams,
-        strategy=None if operator.strategy is None else operator.strategy.name,
+        strategy=" + ".join(strategy.name for strategy in strategies) or None,
         emitted=int(rule["produced"][0]),
-        budget_rows=operator.row_limit,
+        budget_rows=counters.row_limit,
         held_most=int(rule["held_most"][0]),
         bytes_most=round(total_bytes),
-        state_bytes=sum(seal.size for seal in operator.saved.values()),
+        state_bytes=counters.state_bytes,
         inserted=int(records["inserted"].sum()),
         compared=int(rule["compared"][0]),
-        why=None if operator.strategy is None else reason_for(operator.plan.spec.goal),
-        recomputations=int(operator.store.memory.residences["epoch"].sum()),
-        importance=operator.meter.found,
-        importance_estimated=operator.meter.estimated,
-        importance_variance=operator.meter.variance,
-        **_estimates(operator),
+        why=reason_for(plan.spec.goal) if strategies else None,
+        importance=importance.found,
+        importance_estimated=importance.estimated,
+        importance_variance=importance.variance,
+        **store.retention.metrics(store.memory),
+        **_estimates(store, reviewer, counters),
     )
 
 
-def _estimates(operator: Operator) -> dict[str, Any]:
-    """Give what the watched tuples say, and which model is followed."""
-    if operator.monitor is None:
+def _estimates(store: Store, reviewer: Reviewer | None, counters: Counters) -> dict[str, Any]:
+    """Return what the monitored rows show, and which model is followed."""
+    if reviewer is None:
         return {}
-    gauges = operator.store.memory.gauges
-    emitted = int(operator.store.memory.rule["produced"][0])
+    gauges = store.memory.gauges
     estimates: dict[str, Any] = {
         "estimated": float(gauges["total"].sum()),
         "variance": float(gauges["variance"].sum()),
-        "batch_emitted": emitted - operator.emitted_before,
+        "batch_emitted": int(store.memory.rule["produced"][0]) - counters.emitted_before,
         "batch_estimated": float(gauges["batch_total"].sum()),
         "batch_variance": float(gauges["batch_variance"].sum()),
     }
-    if isinstance(operator.strategy, SamplingStrategy):
-        rule = operator.store.memory.rule
-        estimates["forced"] = int(rule["forced"][0])
-        estimates["fractions"] = min(float(rule["fraction"][0]), 1.0)
-        estimates["shards"] = 1
-    if operator.learner is not None:
-        estimates["follows"], estimates["behind"] = operator.learner.evidence.by_name()
+    if reviewer.observer is not None:
+        estimates["follows"], estimates["behind"] = reviewer.observer.evidence.by_name()
     return estimates

@@ -1,4 +1,4 @@
-"""The tuples that are watched: who they are, and what they say of all the others."""
+"""The monitored rows: which they are, and how many."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import numpy as np
 
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.watch import begin_batch, keep_to_quota
+from penstock.engine.kernels.monitoring import begin_batch, keep_to_quota
 from penstock.engine.kernels.words import stir_each
-from penstock.strategies import SamplingStrategy
 
 if TYPE_CHECKING:
     from penstock.budget import Budget
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
-    from penstock.strategies import Strategy
+    from penstock.strategies import Needs
 
 # Any word: so that these draws have nothing to do with those of strategies.
 _SALT = np.int64(0x5DEECE66D)
@@ -28,28 +27,26 @@ _FILL = 0.9
 
 
 class Monitor:
-    """Keeps the number of watched rows to its quota, and draws for the tuples that come."""
+    """Keeps the number of monitored rows to its quota, and draws for the rows that come."""
 
-    def __init__(
-        self, plan: Plan, store: Store, budget: Budget, strategy: Strategy, shard: int
-    ) -> None:
-        # Copies of a tuple in several shards are to be drawn apart: each is a cluster of its own.
-        self._salt = _SALT + shard if isinstance(strategy, SamplingStrategy) else _SALT
-        # A sample of tuples with all their matches says itself what there is to find.
-        self._watches = not isinstance(strategy, SamplingStrategy) or strategy.by_match
-        self._always = strategy.counts_matches  # results are noted even if nobody is watched
+    def __init__(self, plan: Plan, store: Store, budget: Budget, needs: Needs, shard: int) -> None:
+        # Copies of a row in several shards are to be drawn apart: each is a cluster of its own.
+        self._salt = _SALT + shard if plan.is_sample else _SALT
+        # A sample of rows with all their matches says itself what there is to find.
+        self._monitors = needs.monitoring
+        self._always = needs.matches  # results are noted even if no row is monitored
         self._plan = plan
         self._store = store
         self._budget = budget
 
     def allow(self, rows: int) -> None:
         """Set the quota, where so many rows may be held."""
-        quota = self._budget.monitored(rows) if self._watches else 0
-        self._store.reserve_watched(quota)
+        quota = self._budget.monitored(rows) if self._monitors else 0
+        self._store.reserve_monitored(quota)
         rule = self._store.memory.rule[0]
         rule["quota"] = quota
         rule["notes"] = quota > 0 or self._always
-        if rule["watched"] > quota:
+        if rule["monitored"] > quota:
             keep_to_quota(self._store.memory)
 
     def begin_batch(self) -> None:
@@ -57,29 +54,30 @@ class Monitor:
         begin_batch(self._store.memory)
         self._store.memory.rule["batch"] += 1
 
-    def births(self) -> Integers:
-        """Give the births of the rows that are watched."""
+    def arrival_numbers(self) -> Integers:
+        """Return the arrival numbers of the monitored rows."""
         memory = self._store.memory
-        births: Integers = memory.rows["birth"][memory.watched["row"][: memory.rule["watched"][0]]]
-        return births
+        rows = memory.monitored["row"][: memory.rule["monitored"][0]]
+        numbers: Integers = memory.rows["arrival_number"][rows]
+        return numbers
 
     def review(self) -> None:
-        """Raise the threshold if fewer rows are watched than may be."""
+        """Raise the threshold if fewer rows are monitored than may be."""
         memory = self._store.memory
         rule = memory.rule[0]
-        watched = memory.watched[: rule["watched"]]
-        if rule["watched"] >= _FILL * rule["quota"]:
+        monitored = memory.monitored[: rule["monitored"]]
+        if rule["monitored"] >= _FILL * rule["quota"]:
             return
-        if not watched.size:
+        if not monitored.size:
             rule["threshold"] = min(1.0, 2 * rule["threshold"])
             return
-        # As many tuples are alive, shed ones included, as the watched ones stand for.
-        alive = float(np.sum(1.0 / watched["chance"]))
+        # As many rows are alive, shed ones included, as the monitored ones stand for.
+        alive = float(np.sum(1.0 / monitored["chance"]))
         raised = max(rule["threshold"], _FILL * rule["quota"] / alive)
         rule["threshold"] = min(1.0, raised)
 
     def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
-        """Draw for tuples of one stream, in time order: by their times, keys and places."""
+        """Draw for rows of one stream, in time order: by their times, keys and places."""
         hashes = np.full(times.size, self._plan.spec.seed, np.int64)
         stir_each(hashes, np.full(times.size, self._salt))
         keys = words
@@ -97,7 +95,7 @@ def _bits(values: Array) -> Integers:
 
 
 def _number_among_equals(times: Array, keys: Integers) -> Integers:
-    """Number the tuples of the same time and key; those of a time stand side by side."""
+    """Number the rows of the same time and key; those of a time stand side by side."""
     if not times.size or not np.any(times[1:] == times[:-1]):
         return np.zeros(times.size, np.int64)
     order = np.lexsort((np.arange(times.size), keys, times))

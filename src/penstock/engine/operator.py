@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.accounting import account
-from penstock.engine.grading import Grader
+from penstock.engine.accounting import Counters, account
 from penstock.engine.heard import Heard, hear, silence, too_far_ahead
+from penstock.engine.importance_estimate import ImportanceEstimate
+from penstock.engine.importance_scores import scores_of
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
@@ -17,30 +18,24 @@ from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
-from penstock.engine.learning import Learner, grid_shape
-from penstock.engine.meter import Meter
+from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
-from penstock.engine.priorities import RESULT_KINDS, rank, redefine, set_residence
-from penstock.engine.sampling import Sampler
-from penstock.engine.scores import scores_of
-from penstock.engine.store import Store, row_overhead
+from penstock.engine.ratings import check_importance, draw, given_matches
+from penstock.engine.retention.base import Retention
+from penstock.engine.reviewing import Reviewer, needs_of, retention_of
+from penstock.engine.store import Store
 from penstock.statistics.selectivity import probe_order
-from penstock.strategies import (
-    Evict,
-    SamplingStrategy,
-    ScoringStrategy,
-    strategy_for,
-)
-from penstock.strategies.base import Learning
+from penstock.strategies import Oldest, strategies_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.budget import Budget
-    from penstock.engine.arrays import Array
+    from penstock.engine.arrays import Array, Floats
     from penstock.engine.plan import Plan
     from penstock.metrics import Metrics
+    from penstock.strategies import Strategy
 
 # Arrivals per call of the compiled loop: memory is reserved for so many, and what is decided on is
 # reviewed as often, at the same arrivals whatever batches they come in. Fewer where memory is
@@ -58,17 +53,16 @@ class Seal(NamedTuple):
     gone: int = 0  # rows of the sub-window that had left memory
 
 
-_EVICT = {
-    Evict.OLDEST: layout.EVICT_OLDEST,
-    Evict.LOWEST: layout.EVICT_LOWEST,
-    Evict.BY_SCORE: layout.EVICT_BY_SCORE,
-    Evict.BY_LOT: layout.EVICT_BY_LOT,
-    Evict.BY_RESIDENCE: layout.EVICT_BY_RESIDENCE,
+_RESULT_KINDS = {
+    "min": layout.MIN,
+    "product": layout.PRODUCT,
+    "sum": layout.SUM,
+    "max": layout.MAX,
 }
 
 
 class Operator:
-    """One shard of a join: takes batches of all streams, gives results, keeps the windows.
+    """One shard of a join: takes batches of all streams, returns results, keeps the windows.
 
     Parameters
     ----------
@@ -83,25 +77,24 @@ class Operator:
         self.shard = shard
         self.shards = shards
         budget = plan.spec.budget
-        self.strategy = None if budget is None else strategy_for(plan.spec.goal)
-        learning = self.strategy if isinstance(self.strategy, Learning) else None
+        self.strategies: tuple[Strategy, ...] = (
+            () if budget is None else strategies_for(plan.spec.goal)
+        )
         count = len(plan.sides)
+        needs = needs_of(self.strategies) if self.strategies else None
+        lives = lives_of(plan, needs)
+        retention: Retention = Retention(Oldest(), lives.parts)
+        if self.strategies:
+            retention = retention_of(plan, self.strategies, None, lives.parts)
+        self.store = Store(plan, lives, retention)
         # The budget's, and how many rows may be held now.
         self._rows, self.memory_limit, self.row_limit = self._limits(budget)
-        settings = None if self.strategy is None else self.strategy.decide(count)
-        evict = layout.EVICT_NOBODY if settings is None else _EVICT[settings.evict]
-        self.store = Store(plan, evict, grid_shape(plan, learning))
-        if settings is not None:
-            self.store.memory.streams["share"] = settings.shares
-            self.store.memory.rule["favours_old"] = settings.favours_old
-            if settings.residence is not None:
-                set_residence(self.store.memory, settings.residence)
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.scores = scores_of(plan, self.payloads)
-        self.meter = Meter()
+        self.importance_estimate = ImportanceEstimate()
         self.store.memory.rule["weighs"] = self.scores is not None and count == 2
         if self.scores is not None:
-            self.store.memory.rule["result"] = RESULT_KINDS[self.scores.kind]
+            self.store.memory.rule["result"] = _RESULT_KINDS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
         self.watches = [Watch() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
@@ -109,28 +102,26 @@ class Operator:
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
-        self._produced = make_results(count, plan.time.dtype)  # kept, so that it need not grow anew
+        self._produced = make_results(count, plan.time.dtype)  # kept, so that it stays as large
         self._wanted = Wanted(
-            order=self.strategy is not None,
-            identities=self.strategy is not None and self.strategy.draws,
+            order=needs is not None,
+            identities=needs is not None and needs.draws,
             sizes=self.memory_limit is not None,
-            hashes=self.strategy is not None,
+            hashes=needs is not None,
         )
-        self.monitor = None
-        self.learner: Learner | None = None
-        if budget is not None and self.strategy is not None:
-            self.monitor = Monitor(plan, self.store, budget, self.strategy, shard)
-        rows = self.row_limit or 0
-        if isinstance(self.strategy, ScoringStrategy):
-            self.learner = Grader(plan, self.strategy, self.store, self.coder, rows, self.scores)
-        elif isinstance(self.strategy, SamplingStrategy):
-            self.learner = Sampler(plan, self.strategy, self.store, self.coder, rows)
+        self.monitor: Monitor | None = None
+        self.reviewer: Reviewer | None = None
+        if budget is not None and needs is not None:
+            self.monitor = Monitor(plan, self.store, budget, needs, shard)
+            self.reviewer = Reviewer(
+                plan, self.strategies, self.store, self.coder, self.row_limit or 0, self.scores
+            )
         self._interval = _interval(self.row_limit)
-        self.reviewed = -1  # births at the last review
+        self.reviewed = -1  # arrivals at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
 
     def _limits(self, budget: Budget | None) -> tuple[int | None, int | None, int | None]:
-        """Give this shard's part of the budget: rows, bytes, and the rows that this means."""
+        """Return this shard's part of the budget: rows, bytes, and the rows that this means."""
         if budget is None:
             return None, None, None
         if budget.memory_bytes is None:
@@ -138,14 +129,14 @@ class Operator:
             return rows, None, rows
         memory = _part(budget.memory_bytes, self.shard, self.shards)
         # Until rows have been measured.
-        return None, memory, memory // row_overhead(self.plan)
+        return None, memory, memory // self.store.row_overhead
 
     def process(
         self,
         tables: Mapping[str, pa.Table],
         heard: Sequence[Heard] | None = None,
     ) -> pa.Table:
-        """Join one batch and give its results; see `pieces`."""
+        """Join one batch and return its results; see `pieces`."""
         return pa.concat_tables(
             [self.plan.result_schema.empty_table(), *self.pieces(tables, heard)]
         )
@@ -155,7 +146,7 @@ class Operator:
         tables: Mapping[str, pa.Table],
         heard: Sequence[Heard] | None = None,
     ) -> Iterator[pa.Table]:
-        """Join one batch and give its results piece by piece.
+        """Join one batch and yield its results piece by piece.
 
         The batch is dealt with, and the state complete, only when all pieces have been taken.
 
@@ -178,20 +169,30 @@ class Operator:
             for each, bound in zip(heard or [silence(self.plan)] * len(sides), bounds, strict=True)
         ]
         merged = merge(self.plan, sides, places, ticks)
-        rank(self, sides, merged)
+        given = self._rate(sides, merged)
         self._limit(sides, merged)
         self.emitted_before = int(self.store.memory.rule["produced"][0])
-        yield from self._join(merged.arrivals)
+        yield from self._join(merged.arrivals, given)
         for s, placed in enumerate(places):
             base = int(self.store.memory.streams["base"][s])
             rows = self.store.memory.queue[base + placed.astype(np.int64)]
             self.payloads[s].settle(rows[rows >= 0])
         self.coder.forget(self.store.live_words)
 
+    def _rate(self, sides: list[Columns], merged: Merged) -> Floats | None:
+        """Draw for the rows of a batch and have them rated; return matches that they are given."""
+        if self.monitor is None or self.reviewer is None:
+            return None
+        draw(self.monitor, sides, merged)
+        # Also for strategies that do not ask: an importance that is none is an error when it comes.
+        importance = None if self.scores is None else check_importance(self.scores, sides)
+        self.reviewer.rate_batch(sides, merged, self.payloads, importance)
+        return given_matches(self.plan, self.payloads, sides, merged)
+
     def _bound(
         self, s: int, tables: Mapping[str, pa.Table], heard: Sequence[Heard] | None
     ) -> float | None:
-        """Give the time from which on a stream's rows are too far ahead to be believed."""
+        """Return the time from which on a stream's rows are too far ahead to be believed."""
         side = self.plan.sides[s]
         if side.max_ahead is None or (heard is None and side.name not in tables):
             return None
@@ -217,14 +218,14 @@ class Operator:
         )
 
     def _greatest(self, s: int) -> int | float | None:
-        """Give the greatest time that a stream has shown in earlier batches, to any shard."""
+        """Return the greatest time that a stream has shown in earlier batches, to any shard."""
         if self.watches[s].greatest is not None:
             return self.watches[s].greatest
         clock: int | float = self.store.memory.streams["clock"][s].item()
         return None if clock == layout.NEVER else clock
 
     def complete_until(self) -> int | float | None:
-        """Give the time from which on results can still come; None while a stream is unheard of.
+        """Return the time from which on results can still come; None while a stream has no rows.
 
         The same in every shard.
         """
@@ -255,17 +256,17 @@ class Operator:
             self.measured[s] = rows[-1], total[-1]
         least = len(sides)
         arrivals["limit"] = np.maximum(
-            self.memory_limit / (row_overhead(self.plan) + row_size), least
+            self.memory_limit / (self.store.row_overhead + row_size), least
         )
         self.row_limit = int(arrivals["limit"][-1])
 
-    def _join(self, arrivals: Array) -> Iterator[pa.Table]:
+    def _join(self, arrivals: Array, given: Floats | None) -> Iterator[pa.Table]:
         most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
         if self.monitor is not None:
             self.monitor.begin_batch()
-            self.meter.forget(self.monitor.births())
-        if self.learner is not None:
-            self.learner.begin_batch(arrivals)
+            self.importance_estimate.forget(self.monitor.arrival_numbers())
+        if self.reviewer is not None:
+            self.reviewer.begin_batch(arrivals, given)
         if self.scores is not None:
             self.scores.begin_batch(arrivals)
         at = 0
@@ -281,8 +282,8 @@ class Operator:
                 stop,
                 self._produced,
             )
-            if self.learner is not None:
-                self.learner.end_piece(arrivals, at, reached)
+            if self.reviewer is not None:
+                self.reviewer.end_piece(arrivals, at, reached)
             if self._produced.produced[0] >= ENOUGH:
                 yield self._results()
             elif reached < stop:
@@ -292,19 +293,19 @@ class Operator:
             yield self._results()
 
     def _begin_piece(self, arrivals: Array, at: int) -> int:
-        """Act on what has changed before an arrival; give where the next change may be."""
-        births = int(self.store.memory.rule["births"][0])
-        stop = min(at + self._interval - births % self._interval, arrivals.size)
+        """Act on what has changed before an arrival; return where the next change may be."""
+        arrived = int(self.store.memory.rule["arrivals"][0])
+        stop = min(at + self._interval - arrived % self._interval, arrivals.size)
         if self.scores is not None:
             stop = self.scores.next_edge(at, stop)
-            if self.scores.is_redefined(at):
-                redefine(self)
-        if births % self._interval == 0 and births != self.reviewed:
-            self.reviewed = births
+            if self.scores.is_redefined(at) and self.reviewer is not None:
+                self.reviewer.redefine()
+        if arrived % self._interval == 0 and arrived != self.reviewed:
+            self.reviewed = arrived
             self._review(int(arrivals["limit"][at]))
-        if self.learner is not None:
-            stop = self.learner.next_edge(at, stop)
-            self.learner.begin_piece(arrivals, at, stop)
+        if self.reviewer is not None:
+            stop = self.reviewer.next_edge(at, stop)
+            self.reviewer.begin_piece(arrivals, at, stop)
         return stop
 
     def _review(self, limit: int) -> None:
@@ -313,9 +314,8 @@ class Operator:
         if self.monitor is not None:
             self.monitor.allow(limit)
             self.monitor.review()
-        if self.learner is not None:
-            self.learner.allow(limit)
-            self.learner.review()
+        if self.reviewer is not None:
+            self.reviewer.review(limit)
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -349,20 +349,35 @@ class Operator:
             columns.append(pa.array(results.clusters[:count] * self.shards + self.shard))
         if self.scores is not None:
             importance = self.scores.of_results(refs, times)
-            weights = np.zeros(count)
+            stands_for = np.zeros(count)
             if self.store.memory.rule["weighs"][0] and self.store.memory.rule["notes"][0]:
-                weights = results.weights[:count]
-            self.meter.add(importance, weights, results.clusters[:count])
+                stands_for = results.stands_for[:count]
+            self.importance_estimate.add(importance, stands_for, results.witnesses[:count])
             columns.append(pa.array(importance))
         return pa.Table.from_arrays(columns, schema=schema)
 
     def metrics(self) -> Metrics:
-        """Give what this shard has done so far."""
-        return account(self)
+        """Return what this shard has done so far."""
+        return account(
+            self.plan,
+            self.store,
+            self.strategies,
+            self.reviewer,
+            self.importance_estimate,
+            self.watches,
+            Counters(
+                shard=self.shard,
+                shards=self.shards,
+                row_limit=self.row_limit,
+                measured=None if self.memory_limit is None else self.measured,
+                state_bytes=sum(seal.size for seal in self.saved.values()),
+                emitted_before=self.emitted_before,
+            ),
+        )
 
 
 def _interval(rows: int | None) -> int:
-    """Give after how many arrivals to review, where so many rows may be held.
+    """Return after how many arrivals to review, where so many rows may be held.
 
     >>> [_interval(rows) for rows in (None, 10, 10_000, 10**9)]
     [8192, 256, 2048, 8192]
@@ -382,7 +397,7 @@ def _part(whole: int, shard: int, shards: int) -> int:
 
 
 def as_struct(table: pa.Table, kind: pa.StructType) -> pa.Array | pa.ChunkedArray:
-    """Give a table's rows as one struct column."""
+    """Return a table's rows as one struct column."""
     if not table.num_columns:
         return pa.array([{}] * table.num_rows, kind)
     batches = table.combine_chunks().to_batches()

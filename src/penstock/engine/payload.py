@@ -33,8 +33,9 @@ class SubWindow:
     serial: int  # never used twice
     table: pa.Table
     rows: Indices  # where each is, or was, in the kernels' memory
-    births: Integers
-    priorities: Floats
+    arrival_numbers: Integers
+    likeliness: Floats
+    ratings: Floats | None = None  # what rows are kept in order by, where that never changes
     looked_up: dict[int, Floats] = field(default_factory=dict)  # see `Payload.look_up`
 
 
@@ -151,7 +152,8 @@ class Payload:
             np.empty(rows.size, np.int64),
             np.empty(rows.size, np.float64),
         )
-        settle(memory, window.rows, number, window.births, window.priorities)
+        settle(memory, window.rows, number, window.arrival_numbers, window.likeliness)
+        window.ratings = self._store.retention.ratings(memory, window.rows.astype(np.int64))
         self.sub_windows[number] = window
         self._serials += 1
 

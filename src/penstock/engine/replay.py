@@ -12,8 +12,8 @@ import pyarrow as pa
 from penstock.engine.heard import hear_all
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
+from penstock.engine.reviewing import row_overhead
 from penstock.engine.sharding import route
-from penstock.engine.store import row_overhead
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import total
 

@@ -6,7 +6,7 @@ chunk                     holds
 ``head``                  clocks, counters, and the others' checksums; always rewritten
 ``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
 ``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
-``learnt``                what was learnt of the streams, and of the rows; only with a budget
+``learned``               what was learned of the streams, and of the rows; only with a budget
 ========================  =====================================================================
 
 Each begins with a byte for the version of the format and a checksum. Nothing is pickled.
@@ -26,11 +26,10 @@ import pyarrow as pa
 
 from penstock.engine.intake import Watch, read_keys
 from penstock.engine.ipc import from_ipc, to_ipc
+from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
-from penstock.engine.kernels.loop import refill
-from penstock.engine.learnt import put_back, read_learnt, write_learnt
+from penstock.engine.learned import of_retention, put_back, read_learned, write_learned
 from penstock.engine.operator import Operator, Seal, as_struct
-from penstock.engine.priorities import set_priorities
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-FORMAT = 5
+FORMAT = 6
 
-_LEARNT = "learnt"
+_LEARNED = "learned"
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES
@@ -53,6 +52,10 @@ _STREAM_FIELDS = [
     "held_most",
     "held_at_most",
     "inserted",
+    "not_admitted",
+    "not_probed",
+    "not_inserted",
+    "unseen",
     "dropped",
     "evicted",
     "expired",
@@ -62,16 +65,13 @@ _STREAM_FIELDS = [
 ]
 _RULE_FIELDS = [
     "held_most",
-    "births",
+    "arrivals",
     "compared",
     "produced",
     "threshold",
     "quota",
     "notes",
-    "by_size",
-    "forced",
     "batch",
-    "quality",
 ]
 _PAIR_FIELDS = ("faced", "found")
 
@@ -107,8 +107,8 @@ def save(operator: Operator) -> Changes:
             if gone:
                 keep(f"live/{name}/{window.serial}", partial(_write_live, payload, number), gone)
     if operator.monitor is not None:
-        written[_LEARNT] = _seal(write_learnt(operator))
-        current[_LEARNT] = _seal_of(written[_LEARNT])
+        written[_LEARNED] = _seal(write_learned(operator.store, operator.reviewer))
+        current[_LEARNED] = _seal_of(written[_LEARNED])
     removed = tuple(name for name in operator.saved if name not in current)
     operator.saved = current
     written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
@@ -139,8 +139,8 @@ def restore(
     parts = [
         _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
-    learnt = read_learnt(data[_LEARNT]) if _LEARNT in data else None
-    _refill_rows(operator, parts, learnt)
+    learned = read_learned(data[_LEARNED]) if _LEARNED in data else None
+    _refill_rows(operator, parts, learned)
     memory = operator.store.memory
     for names, record, saved in (
         (_STREAM_FIELDS, memory.streams, head["streams"]),
@@ -156,12 +156,15 @@ def restore(
     operator.row_limit = head["row_limit"]
     operator.reviewed = head["reviewed"]
     operator.emitted_before = head["emitted_before"]
-    if learnt is not None:
-        put_back(operator, learnt)
-    operator.meter.restore({name: np.array(each) for name, each in head["meter"].items()})
+    if learned is not None:
+        put_back(operator.store, operator.reviewer, learned)
+    operator.importance_estimate.restore(
+        {name: np.array(each) for name, each in head["importance"].items()}
+    )
     if operator.scores is not None:
         operator.scores.resume(memory.streams["clock"].max())
-        set_priorities(operator)
+        if operator.reviewer is not None:
+            operator.reviewer.rate_by_importance()
     operator.saved = {name: Seal(*seal) for name, seal in head["chunks"].items()}
     return operator
 
@@ -185,7 +188,9 @@ def _head(operator: Operator) -> dict[str, Any]:
         "row_limit": operator.row_limit,
         "reviewed": operator.reviewed,
         "emitted_before": operator.emitted_before,
-        "meter": {name: array.tolist() for name, array in operator.meter.save().items()},
+        "importance": {
+            name: array.tolist() for name, array in operator.importance_estimate.save().items()
+        },
         "shares": memory.streams["share"].tolist(),
         "sub_windows": [
             [window.serial for window in payload.sub_windows.values()]
@@ -259,7 +264,14 @@ def _open(chunk: bytes | None, name: str, seal: Seal | None = None) -> bytes:
 
 def _write_window(window: SubWindow) -> bytes:
     struct = as_struct(window.table, pa.struct(list(window.table.schema)))
-    return to_ipc(pa.table({"row": struct, "birth": window.births, "priority": window.priorities}))
+    columns = {
+        "row": struct,
+        "arrival_number": window.arrival_numbers,
+        "likeliness": window.likeliness,
+    }
+    if window.ratings is not None:
+        columns["rating"] = window.ratings
+    return to_ipc(pa.table(columns))
 
 
 def _write_live(payload: Payload, number: int) -> bytes:
@@ -271,7 +283,7 @@ class _Part:
     """The rows of one stream that come back into memory."""
 
     arrivals: Array
-    births: Integers
+    arrival_numbers: Integers
     numbers: Integers  # of their sub-windows, and their places in them
     places: Integers
 
@@ -291,8 +303,10 @@ def _refill_stream(
             bits = np.frombuffer(gaps, np.uint8)
             live = np.unpackbits(bits, count=table.num_rows).astype(np.bool_)
         window = payload.refill(serial, table, live)
-        window.births[:] = saved_table["birth"].to_numpy()
-        window.priorities[:] = saved_table["priority"].to_numpy()
+        window.arrival_numbers[:] = saved_table["arrival_number"].to_numpy()
+        window.likeliness[:] = saved_table["likeliness"].to_numpy()
+        if "rating" in saved_table.column_names:
+            window.ratings = saved_table["rating"].to_numpy()
         places = np.flatnonzero(live)
         arrivals = np.zeros(places.size, record)
         words, values, _ = read_keys(
@@ -305,45 +319,48 @@ def _refill_stream(
         arrivals["word"] = words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
-        arrivals["priority"] = window.priorities[places]
-        parts.append(_Part(arrivals, window.births[places], np.full(places.size, number), places))
+        arrivals["likeliness"] = window.likeliness[places]
+        if window.ratings is not None:
+            arrivals["rating"] = window.ratings[places]
+        numbers = np.full(places.size, number)
+        parts.append(_Part(arrivals, window.arrival_numbers[places], numbers, places))
     return _Part(
         np.concatenate([part.arrivals for part in parts]),
         *(
             np.concatenate([getattr(part, name) for part in parts])
-            for name in ("births", "numbers", "places")
+            for name in ("arrival_numbers", "numbers", "places")
         ),
     )
 
 
 def _refill_rows(
-    operator: Operator, parts: list[_Part], learnt: Mapping[str, Array] | None
+    operator: Operator, parts: list[_Part], learned: Mapping[str, Array] | None
 ) -> None:
-    """Put all rows into memory: queues in time order, chains in the order of birth."""
-    if learnt is not None:
-        operator.store.memory.grids["now"] = learnt["parts"]
-    orders = [np.lexsort((part.births, part.arrivals["time"])) for part in parts]
+    """Put all rows into memory: queues in time order, chains in the order of arrival."""
+    if learned is not None:
+        operator.store.memory.lives["now"] = learned["parts"]
+    orders = [np.lexsort((part.arrival_numbers, part.arrivals["time"])) for part in parts]
     queued = operator.store.make_places(
         [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
     )
     for s, (part, order, places) in enumerate(zip(parts, orders, queued, strict=True)):
         part.arrivals["place"][order] = places
-        if learnt is not None:
-            part.arrivals["grade"][order] = learnt[f"grades.{s}"]
-            if f"ratios.{s}" in learnt:
-                part.arrivals["priority"][order] = -learnt[f"ratios.{s}"]
-    births = np.concatenate([part.births for part in parts])
-    by_birth = np.argsort(births, kind="stable")
-    operator.store.reserve(births.size, None)
-    arrivals = np.concatenate([part.arrivals for part in parts])[by_birth]
-    refill(operator.store.memory, arrivals, births[by_birth])
-    # An empty memory gives out its rows in order: the first born is row 0.
-    row = np.empty(births.size, np.int32)
-    row[by_birth] = np.arange(births.size)
+        if learned is not None:
+            in_time_order = part.arrivals[order]
+            operator.store.retention.refill(in_time_order, of_retention(learned), s)
+            part.arrivals[order] = in_time_order
+    arrival_numbers = np.concatenate([part.arrival_numbers for part in parts])
+    by_number = np.argsort(arrival_numbers, kind="stable")
+    operator.store.reserve(arrival_numbers.size, None)
+    arrivals = np.concatenate([part.arrivals for part in parts])[by_number]
+    refill(operator.store.memory, arrivals, arrival_numbers[by_number])
+    # An empty memory gives out its rows in order: the first to arrive is row 0.
+    row = np.empty(arrival_numbers.size, np.int32)
+    row[by_number] = np.arange(arrival_numbers.size)
     start = 0
     for payload, part in zip(operator.payloads, parts, strict=True):
-        own = row[start : start + part.births.size]
-        start += part.births.size
+        own = row[start : start + part.arrival_numbers.size]
+        start += part.arrival_numbers.size
         for number, window in payload.sub_windows.items():
             here = part.numbers == number
             window.rows[part.places[here]] = own[here]

@@ -15,52 +15,39 @@ from penstock.engine.kernels.queue import make_places, pack
 from penstock.engine.plan import rule_record
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Indices, Integers
+    from penstock.engine.arrays import Array, DType, Indices, Integers, Mask
     from penstock.engine.plan import Plan
+    from penstock.engine.retention.base import Retention
 
 _CACHE_LINE = 64
 
-# What a buffered tuple costs besides its payload: its record (64 bytes), its places in queue and
-# heap, its share of slots and table, its birth and priority beside the payload, and the room that
-# arrays keep for growth. Measured with a key for every row, which costs most (docs/benchmarks.md,
-# "Memory"): 222 bytes, and fewer where rows share keys.
+# What a row in memory costs besides its payload: its record (64 bytes), its places in queue and
+# heap, its share of slots and table, its arrival number and likeliness beside the payload, and the
+# room that arrays keep for growth. Measured with a key for every row, which costs most
+# (docs/benchmarks.md, "Memory"): 222 bytes, and fewer where rows share keys.
 ROW_OVERHEAD = 224
-# And what a row of a sample costs more: how it was drawn.
-_ODDS_OVERHEAD = 2 * layout.ODDS.itemsize
-# And one that leaves by residence priority: what it has given, and its place in a second heap.
-_MERIT_OVERHEAD = 2 * (layout.merit_type(np.dtype("i8")).itemsize + 4)
-
-
-def row_overhead(plan: Plan) -> int:
-    """Give what a buffered tuple of a join costs besides its payload, in bytes."""
-    if plan.spec.goal.strategy == "ijoin":
-        return ROW_OVERHEAD + _MERIT_OVERHEAD
-    return ROW_OVERHEAD + (_ODDS_OVERHEAD if plan.is_sample else 0)
 
 
 @dataclass(frozen=True)
-class GridShape:
-    """Into what cells each stream's rows go, where they are evicted by score.
+class Lives:
+    """How each stream's time is divided into parts of a row's life.
 
     Attributes
     ----------
     spans
-        For each stream the length of a part of a row's life.
+        For each stream the length of a part.
     parts
         For each stream the parts of a life.
-    grades
-        Of what is expected of a row.
     """
 
     spans: tuple[int | float, ...]
     parts: tuple[int, ...]
-    grades: int
 
 
 class Store:
-    """Rows, index, queues and heaps, as arrays that grow between two calls of the loop."""
+    """Rows, index and queues, as arrays that grow between two calls of the loop."""
 
-    def __init__(self, plan: Plan, evict: int, shape: GridShape) -> None:
+    def __init__(self, plan: Plan, lives: Lives, retention: Retention) -> None:
         count = len(plan.sides)
         time, value = plan.time.dtype, plan.values.dtype
         streams = np.zeros(count, layout.stream_type(time))
@@ -68,54 +55,46 @@ class Store:
             streams[field] = [getattr(side, field) for side in plan.sides]
         streams["chain"] = plan.chain
         streams["clock"] = streams["horizon"] = layout.NEVER
+        streams["share"] = 1.0 / count
         rule = rule_record(plan)
-        rule["evict"] = evict
+        rule["retention"] = retention.kind
         rule["threshold"] = 1.0
-        rule["fraction"] = np.inf
-        grids = np.zeros(count, layout.grid_type(time))
-        grids["span"] = shape.spans
-        grids["parts"] = shape.parts
-        grids["ages"] = ages = np.array(shape.parts) + 2
-        grids["cells"] = ages * shape.grades
-        cells = int(grids["cells"].max())
-        parts = max(shape.parts)
+        divided = np.zeros(count, layout.life_type(time))
+        divided["span"] = lives.spans
+        divided["parts"] = lives.parts
+        parts = max(lives.parts)
         others = [[o for o in range(count) if o != s] for s in range(count)]
-        self._by_residence = evict == layout.EVICT_BY_RESIDENCE
-        self._by_priority = self._by_residence or evict in (
-            layout.EVICT_LOWEST,
-            layout.EVICT_BY_LOT,
-        )
-        self._by_lot = evict == layout.EVICT_BY_LOT
-        self._by_score = evict == layout.EVICT_BY_SCORE
+        self.retention = retention
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             slots=np.zeros((0, layout.HEAD + count), np.int64),
             table=np.zeros(1, np.int64),
             queue=np.zeros(0, np.int32),
-            heaps=np.zeros((2 * count if self._by_residence else count, 0), np.int32),
             streams=streams,
             rule=rule,
             span=_span(plan),
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
+            probed=np.ones((count, count, 1), np.uint8),
             dead=np.zeros((count, 8), np.int64),
-            watched=np.zeros(0, layout.watched_type(time)),
+            monitored=np.zeros(0, layout.monitored_type(time)),
             gauges=np.zeros(count, layout.GAUGE),
+            lives=divided,
             matched=np.zeros((count, parts)),
             exposed=np.zeros((count, parts)),
-            grids=grids,
-            cells=np.full((count, cells, 2), layout.NOTHING, np.int32),
-            ranks=np.zeros((count, cells), np.int32),
-            ranked=np.zeros((count, cells), np.int32),
-            rising=np.zeros((count, cells), np.int32),
-            links=np.zeros((0, 3), np.int32),
-            odds=np.zeros(0, layout.ODDS),
-            merits=np.zeros(0, layout.merit_type(time)),
-            residences=np.zeros(count, layout.residence_type(time)),
-            scratch=np.zeros((2, layout.SCRATCH), np.int32),
+            retained=retention.make(time, count),
         )
-        self.memory.residences["life"] = np.where(streams["window"] > 0, streams["window"], 1)
-        self.memory.residences["horizon"] = layout.NEVER
+
+    @property
+    def row_overhead(self) -> int:
+        """Bytes that a row in memory costs besides its payload."""
+        return ROW_OVERHEAD + self.retention.row_bytes
+
+    def set_sub_windows(self, probed: Mask | None) -> None:
+        """Set which parts of which windows are probed; None for all."""
+        self.memory.rule["sub_windows"] = 0 if probed is None else probed.shape[2]
+        if probed is not None:
+            self.memory = self.memory._replace(probed=probed.astype(np.uint8))
 
     @property
     def held(self) -> int:
@@ -123,7 +102,7 @@ class Store:
         return int(self.memory.rule["held"][0])
 
     def in_queue(self, s: int) -> Integers:
-        """Give a stream's rows in time order."""
+        """Return a stream's rows in time order."""
         record = self.memory.streams[s]
         base = int(record["base"])
         queue = self.memory.queue[base + int(record["head"]) : base + int(record["tail"])]
@@ -164,32 +143,17 @@ class Store:
         size = max(needed, 2 * rows.size, 1024)
         larger = _aligned(size, rows.dtype)
         larger[: rows.size] = rows
-        self.memory = self.memory._replace(rows=larger)
-        if self._by_priority:
-            heaps = np.zeros((self.memory.heaps.shape[0], size), np.int32)
-            heaps[:, : self.memory.heaps.shape[1]] = self.memory.heaps
-            self.memory = self.memory._replace(heaps=heaps)
-        if self._by_score:
-            links = np.zeros((size, self.memory.links.shape[1]), np.int32)
-            links[: rows.size] = self.memory.links
-            self.memory = self.memory._replace(links=links)
-        if self._by_lot:
-            odds = np.zeros(size, layout.ODDS)
-            odds[: rows.size] = self.memory.odds
-            self.memory = self.memory._replace(odds=odds)
-        if self._by_residence:
-            merits = np.zeros(size, self.memory.merits.dtype)
-            merits[: rows.size] = self.memory.merits
-            self.memory = self.memory._replace(merits=merits)
+        retained = self.retention.grown(self.memory.retained, size)
+        self.memory = self.memory._replace(rows=larger, retained=retained)
 
-    def reserve_watched(self, quota: int) -> None:
-        """Make room to watch so many rows."""
-        watched = self.memory.watched
-        if quota <= watched.size:
+    def reserve_monitored(self, quota: int) -> None:
+        """Make room to monitor so many rows."""
+        monitored = self.memory.monitored
+        if quota <= monitored.size:
             return
-        larger = np.zeros(max(quota, 2 * watched.size), watched.dtype)
-        larger[: watched.size] = watched
-        self.memory = self.memory._replace(watched=larger)
+        larger = np.zeros(max(quota, 2 * monitored.size), monitored.dtype)
+        larger[: monitored.size] = monitored
+        self.memory = self.memory._replace(monitored=larger)
 
     def _grow_slots(self, capacity: int) -> None:
         old = self.memory.slots
@@ -209,7 +173,7 @@ class Store:
         self.memory = self.memory._replace(dead=larger)
 
     def make_places(self, times: list[Array]) -> list[Indices]:
-        """Give each stream's coming tuples (in time order) their places in its queue."""
+        """Return the places of each stream's coming rows (in time order) in its queue."""
         streams = self.memory.streams
         room = _queue_room(self.memory)
         if any(t.size > room[s] for s, t in enumerate(times)):
@@ -219,6 +183,7 @@ class Store:
             base = 0
             for s, size in enumerate(sizes):
                 pack(self.memory, s, queue, base)
+                self.retention.queue_moved(self.memory, s)
                 base += size
             self.memory = self.memory._replace(queue=queue)
         places = [np.empty(t.size, np.int32) for t in times]
@@ -229,7 +194,7 @@ class Store:
 
 
 def _span(plan: Plan) -> Array:
-    """Give the length of an indexed sub-window, and how wrong a bound of times can be.
+    """Return the length of an indexed sub-window, and how wrong a bound of times can be.
 
     2**-49 is 16 units in the last place: more than the sum of a time and a window is wrong by.
     """
@@ -239,7 +204,7 @@ def _span(plan: Plan) -> Array:
 
 
 def _queue_room(memory: Memory) -> list[int]:
-    """Give the free places at the end of each stream's queue."""
+    """Return the free places at the end of each stream's queue."""
     bases = [*(int(base) for base in memory.streams["base"]), memory.queue.size]
     tails = memory.streams["tail"]
     return [bases[s + 1] - bases[s] - int(tails[s]) for s in range(tails.size)]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  # as all of Spark's documentation has it
 
 from penstock.metrics import Metrics, StreamMetrics
-from penstock.strategies import reason_for, strategy_for
-from penstock.strategies.base import Learning
+from penstock.strategies import reason_for, strategies_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,10 +49,10 @@ def counter_names(spec: Specification) -> list[str]:
 
 def _models(spec: Specification) -> list[str]:
     """Name the models among which a strategy chooses."""
-    strategy = None if spec.budget is None else strategy_for(spec.goal)
-    if not isinstance(strategy, Learning):
+    if spec.budget is None:
         return []
-    names = list(dict.fromkeys(expert.name for expert in strategy.experts))
+    models = strategies_for(spec.goal)[0].needs.models
+    names = list(dict.fromkeys(model.name for model in models))
     return names if len(names) > 1 else []
 
 
@@ -70,7 +69,9 @@ def counters(metrics: Metrics) -> list[float | None]:
 
 def aggregates(spec: Specification, column: str) -> list[Column]:
     """Give what Spark is to observe of a column of counters: each one's sum over the shards."""
-    strategy = None if spec.budget is None else strategy_for(spec.goal).name
+    strategy = None
+    if spec.budget is not None:
+        strategy = " + ".join(each.name for each in strategies_for(spec.goal))
     sums = [
         F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
     ]

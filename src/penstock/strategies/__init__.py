@@ -1,26 +1,37 @@
-"""The strategies, in one table: a new one is a module of its own and a line here."""
+"""The strategies, in one table: a new one is a module of its own and a line here.
+
+A user's own strategy needs no line: an object of it is given to the goal (docs/extending.md).
+"""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import fields
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
-from penstock.strategies.base import (
-    Arriving,
-    Evict,
-    Population,
-    SamplingStrategy,
-    ScoringStrategy,
-    Settings,
-    Strategy,
-    Waiting,
-)
+from penstock.strategies.base import Model, Needs, Resource, Strategy
 from penstock.strategies.best import Best
 from penstock.strategies.cluster import Cluster
+from penstock.strategies.decision import (
+    GRADES,
+    Admit,
+    Decision,
+    Emit,
+    Insert,
+    LowestRating,
+    LowestScore,
+    Oldest,
+    Order,
+    Probe,
+    ResidencePriority,
+    Retain,
+    SampleThreshold,
+    combine,
+    grade_of,
+)
 from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
@@ -29,47 +40,77 @@ from penstock.strategies.ijoin import Ijoin
 from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
 from penstock.strategies.random import Random
+from penstock.strategies.sampling import SamplingStrategy
+from penstock.strategies.scoring import ScoringStrategy
 from penstock.strategies.uniform import Uniform
 from penstock.strategies.until_expiry import UntilExpiry
+from penstock.strategies.view import Rows, StreamView, View
 from penstock.strategies.worth import Worth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = [
+    "GRADES",
     "STRATEGIES",
-    "Arriving",
-    "Evict",
-    "Population",
+    "Admit",
+    "Age",
+    "Best",
+    "Cluster",
+    "Decision",
+    "Emit",
+    "EqCluster",
+    "Expected",
+    "Fifo",
+    "Greedy",
+    "Ijoin",
+    "Insert",
+    "LowestRating",
+    "LowestScore",
+    "Model",
+    "Needs",
+    "Oldest",
+    "Order",
+    "PpsCluster",
+    "Prob",
+    "Probe",
+    "Random",
+    "ResidencePriority",
+    "Resource",
+    "Retain",
+    "Rows",
+    "SampleThreshold",
     "SamplingStrategy",
     "ScoringStrategy",
-    "Settings",
     "Strategy",
-    "Waiting",
+    "StreamView",
+    "Uniform",
+    "UntilExpiry",
+    "View",
+    "Worth",
+    "combine",
+    "grade_of",
     "reason_for",
-    "strategy_for",
+    "strategies_for",
 ]
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     "fifo": Fifo,  # the oldest leaves first
     "random": Random,  # a random one leaves
-    "until-expiry": UntilExpiry,  # newcomers only find what room is left
+    "until-expiry": UntilExpiry,  # arriving rows only find what room is left
     "age": Age,  # by the age curve
-    "prob": Prob,  # by the values' frequencies
+    "prob": Prob,  # by the keys' frequencies
     "expected": Expected,  # by both, and by what each has given so far
     "best": Best,  # the one of the last three that predicts best
     "uniform": Uniform,  # a sample: results drawn one by one
-    "eq-cluster": EqCluster,  # a sample: tuples with all their matches, equal chances
+    "eq-cluster": EqCluster,  # a sample: rows with all their matches, equal chances
     "pps-cluster": PpsCluster,  # a sample: the same, with chances by size
     "cluster": Cluster,  # the one of the last two that tells sizes better
     "greedy": Greedy,  # by importance alone
     "ijoin": Ijoin,  # by importance times matches per age, less a penalty
     "worth": Worth,  # by importance times the matches to be expected
 }
-
-# What only IJOIN uses.
-_OF_IJOIN = ("maturity", "unproductivity", "penalty", "decay", "recompute", "every", "tolerance")
 
 # Other names that papers have for them.
 _ALIASES: Mapping[str, str] = {"recent": "fifo", "size": "prob"}
@@ -81,51 +122,89 @@ _CHOICES: Mapping[type[Goal], Callable[[Any], str]] = {
     Sample: lambda goal: "uniform" if goal.of in (goal.matches or ()) else "cluster",
 }
 
+# What a goal may say of the streams: an error for a strategy that would not look at it.
+_KNOWLEDGE: Mapping[str, str] = {
+    "curve": "curves",
+    "frequencies": "frequencies",
+    "matches": "given_matches",
+}
 
-def strategy_for(goal: Goal) -> Strategy:
-    """Give the strategy that a goal names, or the one that serves it best.
+
+def strategies_for(goal: Goal) -> tuple[Strategy, ...]:
+    """Return the strategies of a goal: the one that it names, or that serves it best.
+
+    Where it has one for each resource, the one for memory comes first.
 
     Raises
     ------
     SpecificationError
-        If no strategy serves the goal, or none has that name.
+        If no strategy has that name, or it does not serve the goal.
 
     Examples
     --------
-    >>> strategy_for(MaxSubset(strategy="fifo")).name
-    'fifo'
+    >>> strategies_for(MaxSubset(strategy="fifo"))
+    (Fifo(),)
+    >>> strategies_for(MaxSubset(strategy=Fifo()))
+    (Fifo(),)
     """
+    found: tuple[Strategy, ...]
+    if not isinstance(goal.strategy, Mapping):
+        found = (_one(goal, goal.strategy),)
+    else:
+        found = (_one(goal, goal.strategy.get("memory")),)
+        if "cpu" in goal.strategy:
+            found += (_one(goal, goal.strategy["cpu"]),)
+        for resource, strategy in zip(("memory", "cpu"), found, strict=False):
+            if strategy.spends not in (Resource(resource), Resource.BOTH):
+                hint = f"name one that saves {resource}, or leave it out"
+                raise SpecificationError(
+                    must(
+                        f'strategy["{resource}"] of {type(goal).__name__}',
+                        f"one that saves {resource}",
+                        strategy.name,
+                        hint,
+                    )
+                )
+    for what, needed in _KNOWLEDGE.items():
+        if getattr(goal, what, None) and not any(getattr(s.needs, needed) for s in found):
+            raise SpecificationError(
+                must(
+                    f"{what} of {type(goal).__name__}",
+                    "for a strategy that uses it",
+                    found[0].name,
+                    f"leave {what} out, or choose another strategy",
+                )
+            )
+    return found
+
+
+def _one(goal: Goal, said: object) -> Strategy:
+    """Return the strategy that is meant by a name, an object, or None."""
+    owner = f"strategy of {type(goal).__name__}"
+    if isinstance(said, Strategy):
+        if not isinstance(goal, said.serves):
+            goals = ", ".join(f"{kind.__name__}(...)" for kind in said.serves)
+            raise SpecificationError(
+                must(owner, "one that serves it", said, f"{said.name} serves {goals}")
+            )
+        return said
     served = [name for name, kind in STRATEGIES.items() if isinstance(goal, kind.serves)]
-    if not served:
-        goals = ", ".join(f"{kind.__name__}()" for kind in _CHOICES)
-        raise SpecificationError(
-            must("goal", "one that a strategy serves", goal, f"served so far: {goals}")
-        )
-    name = _CHOICES[type(goal)](goal) if goal.strategy is None else goal.strategy
+    name = _CHOICES[type(goal)](goal) if said is None else said
+    if not isinstance(name, str):
+        hint = "derive it from penstock.strategies.Strategy (docs/extending.md)"
+        raise SpecificationError(must(owner, "a name or a strategy", said, hint))
     name = _ALIASES.get(name, name)
     if name not in served:
         names = [*served, *(alias for alias, each in _ALIASES.items() if each in served)]
         close = difflib.get_close_matches(name, names, n=1)
         hint = f'did you mean "{close[0]}"?' if close else "leave it out to have one chosen"
         known = ", ".join(f'"{each}"' for each in names)
-        raise SpecificationError(
-            must(f"strategy of {type(goal).__name__}", f"one of {known}", name, hint)
-        )
-    kind = STRATEGIES[name]
-    _check_use(goal, name, "curve", used=kind.needs_curve)
-    _check_use(goal, name, "frequencies", used=kind.needs_frequencies)
-    _check_use(goal, name, "matches", used=kind is Uniform)
-    _check_use(goal, name, "rounding", used=kind is Uniform)
-    _check_use(goal, name, "fairness", used=kind is Worth)
-    for what in _OF_IJOIN:
-        scheme = {"every": "k-successive", "tolerance": "adaptive"}.get(what)
-        is_used = scheme is None or getattr(goal, "recompute", None) == scheme
-        _check_use(goal, name, what, used=kind is Ijoin and is_used)
-    return kind.of(goal)
+        raise SpecificationError(must(owner, f"one of {known}", name, hint))
+    return STRATEGIES[name]()
 
 
 def reason_for(goal: Goal) -> str | None:
-    """Say why a strategy serves a goal that names none, as far as that follows from the goal.
+    """Return why a strategy serves a goal that names none, as far as that follows from the goal.
 
     >>> reason_for(Sample(of="orders", matches={"orders": "items"}))
     'uniform: numbers of matches are known, and columns of orders are alike in a whole cluster'
@@ -137,18 +216,4 @@ def reason_for(goal: Goal) -> str | None:
             f"uniform: numbers of matches are known, and columns of {goal.of} are alike in a "
             f"whole cluster"
         )
-    return "clusters: numbers of matches are not known, so tuples are drawn with all their matches"
-
-
-def _check_use(goal: Goal, name: str, what: str, *, used: bool) -> None:
-    """Refuse what the user knows if the strategy would not look at it."""
-    usual = {each.name: each.default for each in fields(goal)}
-    if what in usual and getattr(goal, what) != usual[what] and not used:
-        raise SpecificationError(
-            must(
-                f"{what} of {type(goal).__name__}",
-                "for a strategy that uses it",
-                name,
-                f"leave {what} out, or choose another strategy",
-            )
-        )
+    return "clusters: numbers of matches are not known, so rows are drawn with all their matches"

@@ -1,4 +1,4 @@
-"""AGE: keep tuples as long as their age gives most results for the room that they take."""
+"""AGE: keep rows as long as their age gives most results for the room that they take."""
 
 from __future__ import annotations
 
@@ -6,30 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.goals import Goal, MaxSubset
-from penstock.strategies.base import ScoringStrategy
+from penstock.strategies.base import Floats, Needs
+from penstock.strategies.scoring import ScoringStrategy
 
 if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
-    from penstock.strategies.base import Waiting
-
-Floats = npt.NDArray[np.float64]
+    from penstock.strategies.view import Rows
 
 
 @dataclass(frozen=True)
 class Age(ScoringStrategy):
-    """Keep tuples by age: whoever can give results at the slowest rate from now on leaves first.
+    """Keep rows by age: the one with the slowest rate of results from now on leaves first.
 
     Where the age curve has no minima this means: if memory does not reach for k_opt, the age up to
-    which a tuple gives most results per time, tuples are kept for k_opt and others not taken in
+    which a row gives most results per time, rows are kept for k_opt and others not taken in
     meanwhile (staggered retention); if it reaches further, all are taken in and the oldest leave.
-
-    Parameters
-    ----------
-    parts
-        Into which a tuple's life is divided: the granularity of the age curve.
 
     References
     ----------
@@ -41,29 +34,23 @@ class Age(ScoringStrategy):
     >>> from penstock.statistics.age_curve import AgeCurve
     >>> from penstock.statistics.outlook import Outlook
     >>> outlook = Outlook(AgeCurve([1, 1, 2, 1]), 1.0, np.ones(1), np.ones(1))
-    >>> Age(parts=4).by_age(outlook).round(3).tolist()
+    >>> Age().by_age(outlook).round(3).tolist()
     [1.333, 1.5, 2.0, 1.0, 0.0]
     """
 
     name: ClassVar[str] = "age"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
-    needs_curve: ClassVar[bool] = True
-    parts: int = 32
-
-    @classmethod
-    def of(cls, goal: Goal) -> Age:
-        """Take the granularity from the goal."""
-        return cls(goal.parts if isinstance(goal, MaxSubset) else cls.parts)
+    needs: ClassVar[Needs] = Needs(curves=True, matches=True)
 
     def by_age(self, outlook: Outlook) -> Floats:
-        """Give Priority(i)."""
+        """Return Priority(i)."""
         return outlook.curve.priorities()
 
     def output(self, outlook: Outlook, rows: Floats) -> Floats:
-        """Give eq. 3."""
+        """Compute eq. 3."""
         return outlook.curve.output(rows, rate=outlook.rate, window=outlook.curve.parts)
 
-    def expected(self, outlook: Outlook, tuples: Waiting) -> Floats:
-        """Give p(k) at each one's age."""
-        part = np.minimum(tuples.ages.astype(np.int64), outlook.curve.parts - 1)
+    def expected(self, outlook: Outlook, rows: Rows) -> Floats:
+        """Return p(k) at each one's age."""
+        part = np.minimum(rows.ages.astype(np.int64), outlook.curve.parts - 1)
         return outlook.curve.matches[part]

@@ -1,4 +1,4 @@
-"""BEST: of the models of how tuples match, the one that predicts best."""
+"""BEST: of the models of how rows match, the one that predicts best."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.goals import Goal, MaxSubset
+from penstock.strategies import expected
 from penstock.strategies.age import Age
-from penstock.strategies.base import ScoringStrategy
-from penstock.strategies.expected import Expected
+from penstock.strategies.base import Floats, Needs
 from penstock.strategies.prob import Prob
+from penstock.strategies.scoring import ScoringStrategy
 
 if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
-    from penstock.strategies.base import Waiting
+    from penstock.strategies.view import Rows
 
-Floats = npt.NDArray[np.float64]
+# The first one is followed before there is anything to go by.
+_MODELS: tuple[ScoringStrategy, ...] = (Age(), Prob(), *expected.MODELS)
 
 
 @dataclass(frozen=True)
 class Best(ScoringStrategy):
-    """Let AGE, PROB and EXPECTED predict what the watched tuples match, and follow the best.
+    """Let AGE, PROB and EXPECTED predict what the monitored rows match, and follow the best.
 
     All three predict all the time, also those that are not followed; the metrics say which is and
     by how much it predicts better. It changes only if another has been clearly better for some
@@ -35,36 +36,24 @@ class Best(ScoringStrategy):
 
     Examples
     --------
-    >>> [expert.name for expert in Best().experts]
+    >>> [model.name for model in Best.needs.models]
     ['age', 'prob', 'expected', 'expected', 'expected']
     """
 
     name: ClassVar[str] = "best"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
-    needs_curve: ClassVar[bool] = True
-    needs_frequencies: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(curves=True, frequencies=True, matches=True, models=_MODELS)
     grades_per_octave: ClassVar[int] = 4
-    parts: int = 32
-
-    @classmethod
-    def of(cls, goal: Goal) -> Best:
-        """Take the granularity from the goal."""
-        return cls(goal.parts if isinstance(goal, MaxSubset) else cls.parts)
-
-    @property
-    def experts(self) -> tuple[ScoringStrategy, ...]:
-        """Those that predict, the first one to be followed before there is anything to go by."""
-        return (Age(self.parts), Prob(self.parts), *Expected(self.parts).experts)
 
     def by_age(self, outlook: Outlook) -> Floats:
-        """Give what the first expert does."""
-        return self.experts[0].by_age(outlook)
+        """Return what the first model does."""
+        return _MODELS[0].by_age(outlook)
 
     def output(self, outlook: Outlook, rows: Floats) -> Floats:
-        """Give the most that any expert promises."""
-        promised: Floats = np.max([each.output(outlook, rows) for each in self.experts], axis=0)
+        """Return the most that any model promises."""
+        promised: Floats = np.max([each.output(outlook, rows) for each in _MODELS], axis=0)
         return promised
 
-    def expected(self, outlook: Outlook, tuples: Waiting) -> Floats:
-        """Give what the first expert does."""
-        return self.experts[0].expected(outlook, tuples)
+    def expected(self, outlook: Outlook, rows: Rows) -> Floats:
+        """Return what the first model does."""
+        return _MODELS[0].expected(outlook, rows)

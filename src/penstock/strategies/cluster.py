@@ -1,26 +1,27 @@
-"""CLUSTER: tuples drawn by size if sizes can be told, otherwise with equal chances."""
+"""CLUSTER: rows drawn by size if sizes can be told, otherwise with equal chances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from penstock.goals import Goal, Sample
-from penstock.strategies.base import SamplingStrategy
 from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.pps_cluster import PpsCluster
+from penstock.strategies.sampling import SamplingStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.strategies.base import Population
+    from penstock.strategies.base import Needs
+    from penstock.strategies.sampling import Population
 
 
 @dataclass(frozen=True)
 class Cluster(SamplingStrategy):
-    """Draw by size as long as the values' frequencies tell the sizes; else with equal chances.
+    """Draw by size as long as the keys' frequencies tell the sizes; else with equal chances.
 
-    Both predict what the tuples in the sample match, and the better one is followed.
+    Both predict what the rows in the sample match, and the better one is followed.
 
     References
     ----------
@@ -29,21 +30,18 @@ class Cluster(SamplingStrategy):
 
     Examples
     --------
-    >>> [expert.name for expert in Cluster().experts]
+    >>> [model.name for model in Cluster.needs.models]
     ['eq-cluster', 'pps-cluster']
     """
 
     name: ClassVar[str] = "cluster"
     serves: ClassVar[tuple[type[Goal], ...]] = (Sample,)
-    needs_frequencies: ClassVar[bool] = True
-    parts: int = 8  # how often in a window the fraction is solved
-
-    @property
-    def experts(self) -> tuple[EqCluster, PpsCluster]:
-        """The first one is followed until there is something to go by."""
-        return EqCluster(), PpsCluster()
+    # The first one is followed until there is something to go by.
+    needs: ClassVar[Needs] = replace(
+        SamplingStrategy.needs, frequencies=True, models=(EqCluster(), PpsCluster())
+    )
 
     def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
-        """Give what EQ-CLUSTER does."""
+        """Return what EQ-CLUSTER does."""
         del least
         return EqCluster().fraction(rows, populations)

@@ -1,43 +1,47 @@
-"""GREEDY: the most important tuples stay."""
+"""GREEDY: the most important rows stay."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from penstock.goals import Goal, MaxImportance
-from penstock.strategies.base import Arriving, Evict, Settings, Strategy, equal_shares
+from penstock.strategies.base import Floats, Needs, Strategy
+from penstock.strategies.decision import Decision, LowestRating, Retain
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from penstock.strategies.view import Rows, View
 
 
+@dataclass(frozen=True)
 class Greedy(Strategy):
-    """Keep tuples by importance alone: the least important one leaves, or the newcomer of equals.
+    """Keep rows by importance alone: the least important leaves, or the arriving row of equals.
 
-    When importance is redefined, the rows in memory are scored anew.
+    When importance is redefined, the rows in memory are rated again.
 
     References
     ----------
-    GREEDY in `kulkarni08` 4. The newcomer goes if it is no more important than the least
+    GREEDY in `kulkarni08` 4. The arriving row goes if it is no more important than the least
     important row: the paper does not say, but its Fig. 4 cannot come out otherwise.
 
     Examples
     --------
     >>> import numpy as np
-    >>> tuples = Arriving(0, np.arange(3), lambda: np.zeros(3), np.array([5.0, 90.0, 40.0]))
-    >>> Greedy().priorities(tuples)
+    >>> from penstock.strategies.view import Rows, View
+    >>> rows = Rows.arriving(0, 3, importance=np.array([5.0, 90.0, 40.0]))
+    >>> Greedy().rate(View(streams=(), room=10, goal=MaxImportance(of="votes")), rows)
     array([ 5., 90., 40.])
     """
 
     name: ClassVar[str] = "greedy"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxImportance,)
-    by_importance: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(importance=True)
 
-    def decide(self, streams: int) -> Settings:
+    def decide(self, view: View) -> Decision:
         """Evict the least important; share the budget equally."""
-        return Settings(Evict.LOWEST, equal_shares(streams), favours_old=True)
+        return view.previous or Decision(retain=Retain(LowestRating(favours_held=True)))
 
-    def priorities(self, arriving: Arriving) -> npt.NDArray[np.float64] | None:
-        """Give each tuple its importance."""
-        return arriving.importance
+    def rate(self, view: View, rows: Rows) -> Floats | None:
+        """Return the importance of each row."""
+        del view
+        return rows.importance

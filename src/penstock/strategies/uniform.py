@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from penstock.goals import Goal, LearningGoal, Sample
+from penstock.errors import SpecificationError, must
+from penstock.goals import Goal, Sample
 from penstock.statistics.sampling_fraction import solve_fraction
 from penstock.statistics.sampling_memory import (
     uniform_share,
@@ -16,36 +16,37 @@ from penstock.statistics.sampling_memory import (
     uniform_share_by_age,
 )
 from penstock.strategies.age import Age
-from penstock.strategies.base import SamplingStrategy
+from penstock.strategies.base import Floats, Needs
 from penstock.strategies.prob import Prob
+from penstock.strategies.sampling import Population, SamplingStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.strategies.base import Population
+    from penstock.strategies.view import Rows, View
 
-Floats = npt.NDArray[np.float64]
-
+_ROUNDINGS = ("bound", "up", "down", "random")
 # "bound" is this many deviations of a Poisson number, and one, above its mean.
 _DEVIATIONS = 2.0
+# Matches that are taken to come while nothing is known. Without bound no row would leave, and the
+# fraction would fall to nothing once memory is full.
+_UNKNOWN = 8.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Uniform(SamplingStrategy):
-    """Draw results one by one; keep a tuple only while a match of it is still wanted.
+    """Draw results one by one; keep a row only while a match of it is still wanted.
 
-    A tuple skips from one chosen match to the next, and leaves when that is beyond the matches
-    that it can expect, n(s): given with the tuple, or learnt, from its value's frequency or from
-    the age curve, whichever predicts better. If n(s) is too low, its last results are never
-    chosen, and totals come out too low; if it is too high, tuples wait for nothing.
+    A row skips from one chosen match to the next, and leaves when that is beyond the matches that
+    it can expect, n(s): given with the row, or learned, from its key's frequency or from the age
+    curve, whichever predicts better. If n(s) is too low, its last results are never chosen, and
+    totals come out too low; if it is too high, rows wait for nothing.
 
     Parameters
     ----------
     rounding
-        Of n(s), where it is learnt: "down", "up", "random", or "bound", n + 2 sqrt(n) + 1 rounded
+        Of n(s), where it is learned: "down", "up", "random", or "bound", n + 2 sqrt(n) + 1 rounded
         up: of Poisson numbers of matches, 0.4 % or less lie beyond it.
-    parts
-        Into which a tuple's life is divided: the granularity of the age curve.
 
     References
     ----------
@@ -62,30 +63,34 @@ class Uniform(SamplingStrategy):
 
     name: ClassVar[str] = "uniform"
     serves: ClassVar[tuple[type[Goal], ...]] = (Sample,)
-    needs_curve: ClassVar[bool] = True
-    needs_frequencies: ClassVar[bool] = True
+    # n(s) is taken from the better of the two models.
+    needs: ClassVar[Needs] = Needs(
+        curves=True,
+        frequencies=True,
+        matches=True,
+        match_rates=True,
+        given_matches=True,
+        key_sample=1024,
+        models=(Age(), Prob()),
+    )
     by_match: ClassVar[bool] = True
     rounding: str = "bound"
-    parts: int = 32
 
-    @classmethod
-    def of(cls, goal: Goal) -> Uniform:
-        """Take the rounding and the granularity from the goal."""
-        parts = goal.parts if isinstance(goal, LearningGoal) else cls.parts
-        return cls(goal.rounding if isinstance(goal, Sample) else cls.rounding, parts)
-
-    @property
-    def experts(self) -> tuple[Age, Prob]:
-        """The models from which n(s) is taken."""
-        return Age(self.parts), Prob(self.parts)
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        if self.rounding not in _ROUNDINGS:
+            known = ", ".join(f'"{each}"' for each in _ROUNDINGS)
+            raise SpecificationError(
+                must("rounding of Uniform", f"one of {known}", self.rounding, "leave it out")
+            )
 
     def limits(self, matches: Floats, draws: Floats) -> Floats:
-        """Give n(s) as whole numbers.
+        """Return n(s) as whole numbers.
 
         Parameters
         ----------
         matches
-            To be expected of each tuple.
+            To be expected of each row.
         draws
             A random number in [0, 1) for each.
         """
@@ -97,8 +102,42 @@ class Uniform(SamplingStrategy):
             return np.floor(matches + draws)
         return np.ceil(matches + _DEVIATIONS * np.sqrt(matches) + 1.0)
 
+    def rate(self, view: View, rows: Rows) -> Floats | None:
+        """Return n(s): as it is given, or as it can be expected."""
+        if rows.given_matches is not None:
+            return rows.given_matches
+        matches = self._matches(view, rows.stream, rows.matches_per_time)
+        return self.limits(matches, rows.draws())
+
+    def _matches(self, view: View, s: int, per_time: Floats) -> Floats:
+        """Return how many matches rows can expect.
+
+        Until it is clear which model is right, the more of both: too few would lose results.
+        """
+        by_age = view.streams[s].outlook.curve.total or np.nan
+        by_key = per_time * view.streams[s].life
+        if view.is_decided and not np.isnan(by_age):
+            matches = by_key if self._follows_keys(view) else np.full(by_key.size, by_age)
+        else:
+            matches = np.fmax(by_key, by_age)
+        return np.nan_to_num(matches, nan=_UNKNOWN)
+
+    def _population(self, view: View, s: int) -> Population:
+        stream = view.streams[s]
+        rows, alone, none = stream.rate * stream.life, np.ones(1), np.zeros(0)
+        if stream.given_matches is not None and stream.given_matches.size:
+            given, times = np.unique(stream.given_matches, return_counts=True)
+            return Population(rows, given, times / times.sum(), none, is_exact=True)
+        if view.is_decided and not self._follows_keys(view):
+            curve = stream.outlook.curve
+            return Population(rows, alone * curve.total, alone, curve.cumulative())
+        if stream.keys is None:
+            return self._population_in_memory(view, s)
+        sizes = self._matches(view, s, stream.keys.matches_per_time)
+        return Population(rows, sizes, stream.keys.rows / stream.keys.rows.sum(), none)
+
     def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
-        """Give p by Theorem 4.2, or 4.3 where the age model is followed."""
+        """Solve Theorem 4.2 for p, or 4.3 where the age model is followed."""
 
         def held(fraction: float) -> float:
             return sum(self._held(fraction, each) for each in populations)

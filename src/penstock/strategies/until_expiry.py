@@ -1,4 +1,4 @@
-"""UNTIL-EXPIRY: who is in stays in; newcomers only find what room is left."""
+"""UNTIL-EXPIRY: rows stay until they expire; arriving rows only find what room is left."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.goals import Goal, MaxSubset
-from penstock.strategies.base import ScoringStrategy
+from penstock.strategies.scoring import ScoringStrategy
 
 if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
-    from penstock.strategies.base import Waiting
-
-Floats = npt.NDArray[np.float64]
+    from penstock.strategies.base import Floats
+    from penstock.strategies.view import Rows
 
 
 @dataclass(frozen=True)
 class UntilExpiry(ScoringStrategy):
-    """Keep tuples until they expire: a newcomer that finds no room is dropped.
+    """Keep rows until they expire: an arriving row that finds no room is dropped.
 
     As good as AGE where most matches come late in the window, and no better than chance
     elsewhere.
@@ -40,20 +38,19 @@ class UntilExpiry(ScoringStrategy):
 
     name: ClassVar[str] = "until-expiry"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
-    parts: int = 32
 
     def by_age(self, outlook: Outlook) -> Floats:
-        """Give more the older, until it expires."""
+        """Return more the older, until it expires."""
         worth = np.arange(1.0, outlook.curve.parts + 2, dtype=np.float64)
         worth[-1] = 0.0
         return worth
 
     def output(self, outlook: Outlook, rows: Floats) -> Floats:
-        """Give each row's results over a whole life."""
+        """Return each row's results over a whole life."""
         needed = outlook.rate * outlook.curve.parts
         made: Floats = np.minimum(rows, needed) * outlook.pace
         return made
 
-    def expected(self, outlook: Outlook, tuples: Waiting) -> Floats:
-        """Give the average."""
-        return np.full(tuples.ages.size, outlook.pace)
+    def expected(self, outlook: Outlook, rows: Rows) -> Floats:
+        """Return the average."""
+        return np.full(rows.ages.size, outlook.pace)

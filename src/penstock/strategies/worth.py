@@ -1,28 +1,33 @@
-"""WORTH: keep the tuples whose results to come matter most."""
+"""WORTH: keep the rows whose results to come matter most."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, MaxImportance
+from penstock.importance.definitions import finite
+from penstock.strategies import expected
 from penstock.strategies.age import Age
+from penstock.strategies.base import Needs
 from penstock.strategies.best import Best
-from penstock.strategies.expected import Expected
 from penstock.strategies.prob import Prob
 
-if TYPE_CHECKING:
-    from penstock.strategies.base import ScoringStrategy
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Worth(Best):
-    """Keep tuples by the results still to be expected of each, times what a result of it matters.
+    """Keep rows by the results still to be expected of each, times what a result of it matters.
 
     How many results are to be expected, the best of AGE, PROB and EXPECTED says, as for `best`.
-    What a result matters follows from the tuple's importance and from that of the tuples that the
-    other streams bring. A goal that asks for `fairness` has the score count less, and how long a
-    tuple has stayed more: with 1 the oldest leaves, whatever its worth.
+    What a result matters follows from the row's importance and from that of the rows that the
+    other streams bring.
+
+    Parameters
+    ----------
+    fairness
+        From 0, importance is all that counts, to 1, the oldest row leaves, whatever its worth:
+        all rows stay equally long.
 
     References
     ----------
@@ -30,20 +35,26 @@ class Worth(Best):
 
     Examples
     --------
-    >>> [expert.name for expert in Worth().experts]
+    >>> [model.name for model in Worth.needs.models]
     ['prob', 'age', 'expected', 'expected', 'expected']
     """
 
     name: ClassVar[str] = "worth"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxImportance,)
-    by_importance: ClassVar[bool] = True
+    # Before there is anything to go by, all ages are alike.
+    needs: ClassVar[Needs] = Needs(
+        curves=True,
+        frequencies=True,
+        matches=True,
+        importance=True,
+        models=(Prob(), Age(), *expected.MODELS),
+    )
+    fairness: float = 0.0
 
-    @classmethod
-    def of(cls, goal: Goal) -> Worth:
-        """Take the granularity from the goal."""
-        return cls(goal.parts if isinstance(goal, MaxImportance) else cls.parts)
-
-    @property
-    def experts(self) -> tuple[ScoringStrategy, ...]:
-        """Those that predict. Before there is anything to go by, all ages are alike."""
-        return (Prob(self.parts), Age(self.parts), *Expected(self.parts).experts)
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        number = finite(self.fairness)
+        if number is None or not 0 <= number <= 1:
+            hint = "0 goes for importance alone"
+            raise SpecificationError(must("fairness of Worth", "from 0 to 1", self.fairness, hint))
+        object.__setattr__(self, "fairness", number)

@@ -1,12 +1,10 @@
 """The memory of one shard: a few structured arrays that the kernels share.
 
-Glossary: a *row* is one buffered tuple; a *slot* is one key (or value bucket) that is present in
-a window, with the head of its chain of rows for each stream; the *queue* holds each stream's rows
-in time order; the *heap* holds them by priority, where a strategy evicts by priority; a *cell*
-holds those of about the same age of which about the same is expected, where it evicts by score; a
-*watched* row is one of a random few that stay for life, so that what is lost can be estimated;
-a row's *odds* say how it came to be in a sample, where that is what is wanted; its *merit* says
-what it has given so far, where rows leave by residence priority.
+Glossary: a *row* is one row of a stream that is held in memory; a *slot* is one key (or value
+bucket) that is present in a window, with the head of its chain of rows for each stream; the
+*queue* holds each stream's rows in time order; a *monitored* row is one of a random few that stay
+for life, so that what is lost can be estimated; what is *retained* says which row leaves first
+(`engine.retention`).
 """
 
 from __future__ import annotations
@@ -40,24 +38,11 @@ GREATER: Final = 4
 NO_KEY: Final = 1
 TICK: Final = 2
 
-# Who leaves when room is needed.
-EVICT_NOBODY: Final = 0
-EVICT_OLDEST: Final = 1
-EVICT_LOWEST: Final = 2
-EVICT_BY_SCORE: Final = 3
-EVICT_BY_LOT: Final = 4
-EVICT_BY_RESIDENCE: Final = 5
-
-# Where a row stands that leaves by residence priority: in no heap, as it has not matched; in that
-# of those who are not mature; in that of the mature.
-UNMATCHED: Final = -1
-YOUNG: Final = 0
-RIPE: Final = 1
-
-# When residence priorities are computed anew.
-SUCCESSIVE: Final = 0
-K_SUCCESSIVE: Final = 1
-ADAPTIVE: Final = 2
+# Steps that an arrival leaves out: `actions` is the sum; 0 for all steps (`engine.actions`).
+NOT_ADMITTED: Final = 1
+NOT_PROBED: Final = 2
+NOT_INSERTED: Final = 4
+UNSEEN: Final = 8  # or: of the results that it loses no estimate is possible
 
 # What the importance of a result is made of.
 MIN: Final = 0
@@ -65,19 +50,6 @@ PRODUCT: Final = 1
 SUM: Final = 2
 MAX: Final = 3
 
-# The number of a match that is never reached.
-NO_MATCH: Final = 2**31 - 1
-
-# Length of `scratch`: more than a heap of all rows that there can be is deep.
-SCRATCH: Final = 64
-
-# Columns of `links`: neighbours in a cell's list, the one that came later first; the cell.
-LATER: Final = 0
-EARLIER: Final = 1
-CELL: Final = 2
-
-# A row's place in the heap; at WATCHED and below, WATCHED - place is its place in `watched`.
-WATCHED: Final = -2
 # A row's results are counted up to here.
 MOST_MATCHES: Final = 32767
 
@@ -93,11 +65,12 @@ REF_BITS: Final = 32
 REF_MASK: Final = (1 << REF_BITS) - 1
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
+    from penstock.engine.arrays import Array, Bytes, DType, Floats, Indices, Integers
+    from penstock.engine.retention.retained import Retained
 
 
 def row_type(time: DType, value: DType) -> DType:
-    """Give the record of a buffered tuple: 64 bytes, one cache line.
+    """Return the record of a row in memory: 64 bytes, one cache line.
 
     >>> row_type(np.dtype("i8"), np.dtype("f8")).itemsize
     64
@@ -111,9 +84,9 @@ def row_type(time: DType, value: DType) -> DType:
             ("slot", np.int32),
             ("place", np.int32),  # in the queue
             ("value", value),
-            ("priority", np.float64),
-            ("birth", np.int64),
-            ("heap", np.int32),  # place in the heap, or in `watched`
+            ("likeliness", np.float64),  # of its key to match, when it came; 0 if not observed
+            ("arrival_number", np.int64),  # a total order of all rows
+            ("monitored", np.int32),  # place in `monitored`, or NOTHING
             ("stream", np.int16),
             ("matches", np.int16),  # results that it took part in while it waited
         ]
@@ -121,26 +94,30 @@ def row_type(time: DType, value: DType) -> DType:
 
 
 def arrival_type(time: DType, value: DType) -> DType:
-    """Give the record of an arriving tuple."""
+    """Return the record of an arriving row."""
     return np.dtype(
         [
             ("time", time),
             ("word", np.int64),
             ("value", value),
-            ("priority", np.float64),
-            ("draw", np.float64),  # in [0, 1): who is watched
-            ("limit", np.int64),  # rows that may be held once this tuple has been dealt with
+            ("rating", np.float64),  # what the strategy says of it (`Strategy.rate`)
+            ("likeliness", np.float64),  # of its key to match; 0 if not observed
+            ("draw", np.float64),  # in [0, 1): decides which rows are monitored
+            ("limit", np.int64),  # rows that may be held once this row has been dealt with
             ("ref", np.int64),
             ("place", np.int32),
+            ("probe_chance", np.float32),  # with which it probes, and with which it is inserted;
+            ("insert_chance", np.float32),  # only of arrivals that some steps are drawn for
             ("stream", np.int16),
             ("blank", np.int16),  # NO_KEY or TICK: moves the clock, and that is all
-            ("grade", np.int16),  # how much is expected of it, where rows are evicted by score
+            ("grade", np.int16),  # of its rating, where rows leave by score
+            ("actions", np.int16),  # steps that it leaves out
         ]
     )
 
 
 def stream_type(time: DType) -> DType:
-    """Give the record of a stream: its settings, its clock and its counters."""
+    """Return the record of a stream: its settings, its clock and its counters."""
     return np.dtype(
         [
             ("window", time),
@@ -152,15 +129,16 @@ def stream_type(time: DType) -> DType:
             ("base", np.int64),  # its queue is queue[base + head : base + tail]
             ("head", np.int64),
             ("tail", np.int64),
-            ("first", np.int64),  # rows before this place are all watched
-            ("ripened", np.int64),  # and before this place they are all mature
-            ("unmatched", np.int64),  # and before this place they have all matched
             ("newest", np.int64),  # beyond this place all are still to come
             ("held", np.int64),
-            ("watched", np.int64),  # of those held
+            ("monitored", np.int64),  # of those held
             ("held_most", np.int64),
             ("held_at_most", np.int64),  # when the join as a whole held most
             ("inserted", np.int64),
+            ("not_admitted", np.int64),
+            ("not_probed", np.int64),
+            ("not_inserted", np.int64),
+            ("unseen", np.int64),  # arrivals of whose lost results no estimate is possible
             ("dropped", np.int64),
             ("evicted", np.int64),
             ("expired", np.int64),
@@ -172,7 +150,7 @@ def stream_type(time: DType) -> DType:
 
 
 def rule_type(value: DType) -> DType:
-    """Give the record of what holds for the whole join."""
+    """Return the record of what holds for the whole join."""
     return np.dtype(
         [
             ("kind", np.int64),
@@ -186,10 +164,16 @@ def rule_type(value: DType) -> DType:
             ("top", value),
             ("edge", value),  # values beyond it are in one bucket: number `last_bucket`
             ("last_bucket", np.int64),  # 0 if there is no such edge
-            ("evict", np.int64),
+            ("retention", np.int64),  # one of `engine.retention.kinds`
+            ("emits_drawn", np.int64),  # whether only drawn matches are emitted
+            ("sheds", np.int64),  # whether arrivals may leave out steps
+            (
+                "sub_windows",
+                np.int64,
+            ),  # parts of a window that are probed or not; 0 for whole ones,
             ("held", np.int64),
             ("held_most", np.int64),
-            ("births", np.int64),
+            ("arrivals", np.int64),  # so far: the next arrival's number
             ("free_row", np.int64),  # head of the list of free rows, linked through `next`
             ("fresh_row", np.int64),  # rows from here on were never used
             ("free_slot", np.int64),
@@ -198,41 +182,36 @@ def rule_type(value: DType) -> DType:
             ("compared", np.int64),
             ("produced", np.int64),
             ("notes", np.int64),  # whether results are noted with the rows that gave them
-            ("watched", np.int64),  # rows that are watched
-            ("quota", np.int64),  # rows that may be watched
-            ("threshold", np.float64),  # who draws below it is watched
-            ("fraction", np.float64),  # of a sample: who draws below it times its size is in
-            ("by_match", np.int64),  # whether matches are chosen one by one, or rows with all
-            ("by_size", np.int64),  # whether rows are chosen by what is expected of them
-            ("forced", np.int64),  # how often the fraction fell because memory was full
+            ("monitored", np.int64),  # rows that are monitored
+            ("quota", np.int64),  # rows that may be monitored
+            ("threshold", np.float64),  # rows that draw below it are monitored
             ("batch", np.int64),  # number of the batch
-            ("weighs", np.int64),  # whether results say which watched row waited for them
-            ("favours_old", np.int64),  # whether a newcomer of the lowest priority is turned away
-            ("found", np.int64),  # results of the tuple that is being dealt with
+            ("weighs", np.int64),  # whether results say which monitored row waited for them
+            ("found", np.int64),  # results of the row that is being dealt with
             ("result", np.int64),  # what the importance of a result is made of
-            ("quality", np.float64),  # importance of all results, where it is asked for
         ]
     )
 
 
-def watched_type(time: DType) -> DType:
-    """Give the record of a watched row."""
+def monitored_type(time: DType) -> DType:
+    """Return the record of a monitored row."""
     return np.dtype(
         [
             ("row", np.int64),
             ("draw", np.float64),
-            ("chance", np.float64),  # of being watched until now
+            ("chance", np.float64),  # of being monitored until now
             ("since", time),  # up to when its life is counted in `exposed`
             ("matches", np.int64),
-            ("counted", np.int64),  # of these, when its stream's grid last turned
+            ("counted", np.int64),  # of these, when its stream last began a part of a life
             ("likeliness", np.float64),  # and what its key's frequency said of it then
+            ("insert_chance", np.float64),  # with which it was taken in at all
             ("cover", np.float64),  # sum of (1 / chance - 1) over its matches
             ("batch_cover", np.float64),  # the same, of this batch
         ]
     )
 
 
-# What the watched rows of a stream have shown: estimates of all results in which its rows waited,
+# What the monitored rows of a stream show: estimates of all results in which its rows waited,
 # and of the variance of that estimate; so far, and of this batch.
 GAUGE: Final = np.dtype(
     [
@@ -244,78 +223,13 @@ GAUGE: Final = np.dtype(
 )
 
 
-# How a row came to be in a sample. It has drawn `-priority` times its size, or, where matches are
-# chosen, `-priority` for its next one.
-ODDS: Final = np.dtype(
-    [
-        ("size", np.float64),  # its chance is this times the fraction
-        ("least", np.float64),  # the least fraction since it drew, as of when it was last noted
-        ("expected", np.float64),  # matches, by what was known when it came
-        ("key", np.int64),  # from which its next random number follows
-        ("cover", np.float64),  # sum of (1 / chance - 1) over its matches
-        ("batch_cover", np.float64),  # the same, of one batch
-        ("batch", np.int32),  # that batch
-        ("seen", np.int32),  # matches so far
-        ("next", np.int32),  # the number of the match that is chosen
-        ("limit", np.int32),  # matches that it is taken to have
-    ]
-)
-
-
-def merit_type(time: DType) -> DType:
-    """Give the record of what a row has given so far, where rows leave by residence priority."""
+def life_type(time: DType) -> DType:
+    """Return the record of how a stream's time is divided: into parts of a row's life."""
     return np.dtype(
         [
-            ("importance", np.float64),
-            ("matches", np.float64),  # as of the last one, those before it decayed
-            ("last", time),  # when it last matched, or came if it never did
-            ("computed", np.float64),  # its priority as computed last, if it has matched since:
-            ("epoch", np.int64),  # then this is the number of that computation
-            ("keyed", time),  # its last match when its place in the heap was found
-            ("standing", np.int64),  # UNMATCHED, YOUNG or RIPE
-        ]
-    )
-
-
-def residence_type(time: DType) -> DType:
-    """Give the record of how a stream's rows leave by residence priority, and of when they did."""
-    return np.dtype(
-        [
-            ("life", np.float64),  # its window, in which ages are measured
-            ("maturity", np.float64),  # in lives, as the next
-            ("unproductivity", np.float64),
-            ("penalty", np.float64),
-            ("decay", np.float64),
-            ("scheme", np.int64),  # when priorities are computed anew
-            ("every", np.int64),
-            ("tolerance", np.float64),
-            ("decisions", np.int64),  # so far
-            ("epoch", np.int64),  # how many times priorities were computed
-            ("computed_at", time),  # when that was last,
-            ("births", np.int64),  # and who came from then on
-            ("seen", np.float64),  # importance of results at the last decision,
-            ("quality", np.float64),  # and between it and the one before
-            ("ripe", np.int64),  # rows in the heap of the mature that have matched
-            ("young", np.int64),  # and of the others, which is a heap
-            ("is_ordered", np.int64),  # only if this says so
-            ("horizon", time),  # until when the heaps' bounds hold
-            ("began", time),  # since when they do
-            ("step", np.float64),  # for how long they were to hold
-            ("visited", np.int64),  # rows that were looked at meanwhile
-        ]
-    )
-
-
-def grid_type(time: DType) -> DType:
-    """Give the record of a stream's grid of cells: grades by ages, where rows go by score."""
-    return np.dtype(
-        [
-            ("span", time),  # length of a part of a row's life
+            ("span", time),  # length of a part
             ("parts", np.int64),  # of a life
-            ("ages", np.int64),  # cells of a grade: parts, and two more for those that live longer
-            ("cells", np.int64),  # in use: grades times ages
             ("now", np.int64),  # the part of time that it is
-            ("cursor", np.int64),  # cells ranked below it are empty
         ]
     )
 
@@ -332,24 +246,16 @@ class Memory(NamedTuple):
     slots: Integers  # WORD, SUB, COUNT, then one HEAD per stream
     table: Integers  # open addressing: 0, or a hash tag and slot + 1
     queue: Indices
-    heaps: Indices  # one line per stream; two where there is one for the mature
     streams: Array
     rule: Array  # one element
     span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
-    order: Integers  # order[s]: the windows that a tuple of s probes, in turn
+    order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
+    probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
-    watched: Array
+    monitored: Array
     gauges: Array  # one per stream
-    matched: Floats  # matched[s, part of its life]: what watched rows matched, weighted
+    lives: Array  # one per stream
+    matched: Floats  # matched[s, part of its life]: what monitored rows matched, weighted
     exposed: Floats  # and how long they were in it, in parts, weighted
-    grids: Array  # one per stream
-    cells: Indices  # cells[s, cell]: its latest row and its earliest
-    ranks: Indices  # ranks[s, cell]: its place among the stream's cells, lowest score first
-    ranked: Indices  # ranked[s, place]: the cell
-    rising: Indices  # rising[s, cell]: whether a row there gains by growing older
-    links: Indices  # one line per row
-    odds: Array  # one per row
-    merits: Array  # one per row
-    residences: Array  # one per stream
-    scratch: Indices  # two lines, for a walk through a heap
+    retained: Retained  # each kind of retention's own arrays

@@ -1,4 +1,4 @@
-"""Probe and emit for equal keys: all windows share the tuple's slot, each with its own chain.
+"""Probe and emit for equal keys: all windows share the row's slot, each with its own chain.
 
 The windows are probed one after another in the order that the settings give; a partial result
 carries what its next member must go with (the shape of GrubJoin's m-way join).
@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
-from penstock.engine.kernels.watch import note
+from penstock.engine.kernels.monitoring import note
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -42,7 +42,7 @@ def make_partial(streams: int, time: DType) -> Partial:
 
 @inner
 def still_in_windows(memory: Memory, times: Array, stream: int, depth: int, now: float) -> bool:
-    """Say whether the arriving tuple and all that is bound to it are in their windows at a time.
+    """Return whether the arriving row and all that is bound to it are in their windows at a time.
 
     Differences, not sums, are compared with the windows: with floating-point times these are not
     the same, and `newer - older <= window` is what is promised.
@@ -58,6 +58,20 @@ def still_in_windows(memory: Memory, times: Array, stream: int, depth: int, now:
 
 
 @inner
+def _is_probed(memory: Memory, stream: int, other: int, age: float) -> bool:
+    """Return whether an arriving row probes the part of a window where a row of an age is.
+
+    Rows that are newer than the arriving one are in the newest part.
+    """
+    parts = memory.probed.shape[2]
+    window = memory.streams[other]["window"]
+    part = 0
+    if age > 0 and window > 0:
+        part = min(int(age / window * parts), parts - 1)
+    return memory.probed[stream, other, part] != 0
+
+
+@inner
 def probe_equal(
     memory: Memory,
     partial: Partial,
@@ -65,7 +79,7 @@ def probe_equal(
     slot: int,
     results: Results,
 ) -> bool:
-    """Append all results of one arriving tuple; if they do not fit, none, and give False."""
+    """Append all results of one arriving row; if they do not fit, none, and return False."""
     rows = memory.rows
     slots = memory.slots
     streams = memory.streams
@@ -82,6 +96,7 @@ def probe_equal(
     compared = 0
     count = results.produced[0]
     notes = memory.rule[0]["notes"] != 0
+    sub_windows = memory.rule[0]["sub_windows"] != 0
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
     partial.time[stream] = arrival["time"]
@@ -102,6 +117,8 @@ def probe_equal(
             if newest - time > streams[other]["window"]:
                 continue
         elif not still_in_windows(memory, partial.time, stream, depth, time):
+            continue
+        if sub_windows and not _is_probed(memory, stream, other, arrival["time"] - time):
             continue
         pairs[stream, other]["found"] += 1
         partial.ref[other] = rows[row]["ref"]

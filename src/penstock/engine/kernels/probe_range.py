@@ -24,8 +24,8 @@ from penstock.engine.kernels.layout import (
     WITHIN,
     Memory,
 )
+from penstock.engine.kernels.monitoring import note
 from penstock.engine.kernels.probe_equal import still_in_windows
-from penstock.engine.kernels.watch import note
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers

@@ -1,6 +1,6 @@
-"""Each stream's rows in time order, for expiry and for "the oldest leaves first".
+"""Each stream's rows in time order.
 
-The tuples of a batch get their places before they are dealt with (PENDING), merged among the rows
+The rows of a batch get their places before they are dealt with (PENDING), merged among the rows
 that are held already, so that the loop never has to search for a place.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.jit import inner, kernel
-from penstock.engine.kernels.layout import NOTHING, PENDING, WATCHED, Memory
+from penstock.engine.kernels.jit import kernel
+from penstock.engine.kernels.layout import NOTHING, PENDING, Memory
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Indices
@@ -31,16 +31,13 @@ def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
             at += 1
     streams[stream]["base"] = base
     streams[stream]["head"] = 0
-    streams[stream]["first"] = 0
-    streams[stream]["ripened"] = 0
-    streams[stream]["unmatched"] = 0
     streams[stream]["newest"] = at - 1
     streams[stream]["tail"] = at
 
 
 @kernel
 def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> None:
-    """Give each of a stream's coming tuples (in time order) its place in the queue.
+    """Give each of a stream's coming rows (in time order) its place in the queue.
 
     Rows that are held and are newer than the first of them move up; among equal times the rows
     that are held come first. The queue must have room for `times.size` more.
@@ -74,26 +71,3 @@ def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> N
     while newest >= head and queue[base + newest] < 0:
         newest -= 1
     streams[stream]["newest"] = newest
-
-
-@inner
-def oldest(memory: Memory, stream: int, before: int) -> int:
-    """Give a stream's oldest row that is not watched, of a place below `before`, or NOTHING."""
-    streams = memory.streams
-    rows = memory.rows
-    queue = memory.queue
-    base = streams[stream]["base"]
-    first = max(streams[stream]["first"], streams[stream]["head"])
-    stop = min(streams[stream]["tail"], before)
-    while first < stop:
-        row = queue[base + first]
-        if row == PENDING or (row != NOTHING and rows[row]["heap"] > WATCHED):
-            break
-        first += 1
-    streams[stream]["first"] = first
-    # Beyond a tuple that is still to come there can be rows of an earlier batch that are newer.
-    for at in range(first, stop):
-        row = queue[base + at]
-        if row >= 0 and rows[row]["heap"] > WATCHED:
-            return row
-    return NOTHING

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from penstock.engine.kernels import grid, heap, residence
 from penstock.engine.kernels.clock import latest
 from penstock.engine.kernels.index import unlink
 from penstock.engine.kernels.jit import inner, wide
-from penstock.engine.kernels.layout import (
-    EVICT_BY_LOT,
-    EVICT_BY_RESIDENCE,
-    EVICT_BY_SCORE,
-    EVICT_LOWEST,
-    NOTHING,
-    REF_BITS,
-    WATCHED,
-    Memory,
-)
-from penstock.engine.kernels.watch import retire
+from penstock.engine.kernels.layout import NOTHING, REF_BITS, Memory
+from penstock.engine.kernels.monitoring import retire
+from penstock.engine.retention import dispatch
 
 
 @inner
@@ -39,14 +30,10 @@ def remove(memory: Memory, row: int) -> None:
     stream = wide(rows[row]["stream"])
     unlink(memory, row, stream)
     memory.queue[streams[stream]["base"] + rows[row]["place"]] = NOTHING
-    if rows[row]["heap"] <= WATCHED:
-        retire(memory, WATCHED - rows[row]["heap"])
-    elif rule["evict"] == EVICT_LOWEST or rule["evict"] == EVICT_BY_LOT:
-        heap.remove(memory, stream, row, streams[stream]["held"] - streams[stream]["watched"])
-    elif rule["evict"] == EVICT_BY_SCORE:
-        grid.leave(memory, row, stream)
-    elif rule["evict"] == EVICT_BY_RESIDENCE:
-        residence.leave(memory, row, stream)
+    if rows[row]["monitored"] != NOTHING:
+        retire(memory, wide(rows[row]["monitored"]))
+    else:
+        dispatch.leave(memory, row, stream)
     _note_end(memory, stream, rows[row]["time"])
     memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
     rows[row]["ref"] = NOTHING

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
-# Tuples for which the loop looks ahead at a time: see `ahead`.
+# Rows for which the loop looks ahead at a time: see `ahead`.
 _AHEAD = 64
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
 # enough to bound the memory that a join with very many results takes.
@@ -17,15 +17,17 @@ ENOUGH = 1 << 19
 
 
 class Results(NamedTuple):
-    """Results that the loop has produced and nobody has taken yet."""
+    """Results that the loop has produced and that have not been taken yet."""
 
     refs: Integers  # refs[i, s]: the row of stream s in result i
     times: Array
     members: Indices  # members[i, depth]: the rows that waited for it; only where it is noted
-    weights: Floats  # how many results each stands for, and what it was chosen with;
-    clusters: Integers  # only of a sample
+    weights: Floats  # of a sample: how many results each stands for,
+    clusters: Integers  # and what it was drawn with
+    stands_for: Floats  # how many results each shows there are, 0 if no monitored row waited for it
+    witnesses: Integers  # the arrival number of that row
     produced: Integers  # one element: how many there are
-    ahead: Integers  # of the coming tuples: their slots, and rows that they will touch
+    ahead: Integers  # of the coming rows: their slots, and rows that they will touch
     cursor: Integers
     read: Integers  # one element, the sum of what was read ahead: so that it is really read
 
@@ -38,6 +40,8 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
         np.empty((size, streams - 1), np.int32),
         np.empty(size),
         np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size, np.int64),
         np.zeros(1, np.int64),
         np.empty(_AHEAD, np.int64),
         np.empty(_AHEAD, np.int64),
@@ -46,7 +50,7 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
 
 
 def grown(results: Results) -> Results:
-    """Give the same results with room for twice as many."""
+    """Return the same results with room for twice as many."""
     size = results.times.size
     larger = make_results(results.refs.shape[1], results.times.dtype, 2 * size)
     larger.refs[:size] = results.refs
@@ -54,5 +58,7 @@ def grown(results: Results) -> Results:
     larger.members[:size] = results.members
     larger.weights[:size] = results.weights
     larger.clusters[:size] = results.clusters
+    larger.stands_for[:size] = results.stands_for
+    larger.witnesses[:size] = results.witnesses
     larger.produced[:] = results.produced
     return larger

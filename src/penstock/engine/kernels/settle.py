@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @kernel
 def settle(
-    memory: Memory, stayed: Indices, number: int, births: Integers, priorities: Floats
+    memory: Memory, stayed: Indices, number: int, arrival_numbers: Integers, likeliness: Floats
 ) -> None:
-    """Refer rows to their places in a sub-window, and note their births and priorities.
+    """Refer rows to their places in a sub-window, and note what is saved with them.
 
-    One pass: the rows lie in main memory, and each would be fetched anew for each of the three.
+    One pass: the rows lie in main memory, and each would be fetched again for each of the three.
     """
     rows = memory.rows
     for at in range(stayed.size):
         row = stayed[at]
         rows[row]["ref"] = (number << REF_BITS) | at
-        births[at] = rows[row]["birth"]
-        priorities[at] = rows[row]["priority"]
+        arrival_numbers[at] = rows[row]["arrival_number"]
+        likeliness[at] = rows[row]["likeliness"]

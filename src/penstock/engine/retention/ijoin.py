@@ -4,8 +4,8 @@ Between two matches of a row its priority only falls. So a heap ordered by what 
 at a time to come, the horizon, has lower bounds of what they are until then: the walk that looks
 for the lowest ends where bounds are above what it has found. A row that matches is worth more than
 its bound says, never less, so it can stay where it is until the walk comes by. When the horizon is
-reached, or as many rows were looked at as there are, bounds are found anew. Who leaves does not
-depend on the bounds, so they are not saved.
+reached, or as many rows were looked at as there are, bounds are computed again. Which row leaves
+does not depend on the bounds, so they are not saved.
 
 Of each stream there are two heaps: of the rows that are mature, and of the others. The second is
 put in order only when there are no mature ones, as the others leave only then. A row that has not
@@ -18,47 +18,66 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from penstock.engine.kernels import heap, merits
 from penstock.engine.kernels.clock import latest
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
-from penstock.engine.kernels.layout import (
-    NOTHING,
+from penstock.engine.kernels.layout import NEVER, NOTHING, Memory
+from penstock.engine.retention import heap
+from penstock.engine.retention import residence_priority as merits
+from penstock.engine.retention.residence_priority import (
     RIPE,
     SCRATCH,
     SUCCESSIVE,
     UNMATCHED,
-    WATCHED,
     YOUNG,
-    Memory,
+    IjoinArrays,
 )
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Floats, Integers
+    from penstock.engine.arrays import DType, Floats, Integers
 
 # What rounding may add to a bound.
 _SLACK: Final = 1e-12
-# Rows that are looked at before bounds are found anew, however few there are.
+# Rows that are looked at before bounds are computed again, however few there are.
 _FEW: Final = 32
 # Bounds are to hold for so much of a life at first; then for as long as proves right.
 _FIRST_STEP: Final = 2.0**-10
 
 
+def make(time: DType, streams: int) -> IjoinArrays:
+    """Return the arrays for so many streams, with room for no row."""
+    residences = np.zeros(streams, merits.residence_type(time))
+    residences["horizon"] = NEVER
+    return IjoinArrays(
+        np.zeros(0, merits.merit_type(time)),
+        residences,
+        np.zeros((2, SCRATCH), np.int32),
+        np.zeros(1),
+    )
+
+
+def grown(arrays: IjoinArrays, size: int) -> IjoinArrays:
+    """Return the arrays with room for so many rows."""
+    larger = np.zeros(size, arrays.merits.dtype)
+    larger[: arrays.merits.size] = arrays.merits
+    return arrays._replace(merits=larger)
+
+
 @inner
 def _shift(memory: Memory, stream: int, time: float) -> float:
-    """Give the penalty for the time from when bounds were found until another time.
+    """Compute the penalty for the time from when bounds were found until another time.
 
     The penalties of all unproductive rows grow alike. So what bounds bound is the priority plus
     this, of which the penalty is a constant.
     """
-    record = memory.residences[stream]
+    record = memory.retained.ijoin.residences[stream]
     return record["penalty"] * ((time - record["began"]) / record["life"])
 
 
 @inner
 def _bound(memory: Memory, row: int, stream: int) -> float:
-    """Give what a row's priority, shifted, will not be below until the horizon."""
-    record = memory.residences[stream]
-    last = memory.merits[row]["last"]
+    """Compute what a row's priority, shifted, will not be below until the horizon."""
+    record = memory.retained.ijoin.residences[stream]
+    last = memory.retained.ijoin.merits[row]["last"]
     earned = merits.earned(memory, row, stream, record["horizon"])
     is_unproductive = (record["horizon"] - last) / record["life"] >= record["unproductivity"]
     shift = _shift(memory, stream, last if is_unproductive else record["computed_at"])
@@ -71,8 +90,8 @@ def _bound(memory: Memory, row: int, stream: int) -> float:
 
 @inner
 def _note_bound(memory: Memory, row: int, stream: int) -> None:
-    memory.rows[row]["priority"] = _bound(memory, row, stream)
-    memory.merits[row]["keyed"] = memory.merits[row]["last"]
+    memory.retained.heap.keys[row] = _bound(memory, row, stream)
+    memory.retained.ijoin.merits[row]["keyed"] = memory.retained.ijoin.merits[row]["last"]
 
 
 # --- Rows come, match, mature and go
@@ -81,52 +100,50 @@ def _note_bound(memory: Memory, row: int, stream: int) -> None:
 @inner
 def _join_ripe(memory: Memory, row: int, stream: int) -> None:
     """Put a row among the mature of its stream."""
-    record = memory.residences[stream]
-    memory.merits[row]["standing"] = RIPE
+    memory.retained.ijoin.merits[row]["standing"] = RIPE
     _note_bound(memory, row, stream)
-    heap.push(memory, stream, row, record["ripe"])
-    record["ripe"] += 1
+    heap.push(memory, stream, row)
 
 
 @inner
 def _join_young(memory: Memory, row: int, stream: int) -> None:
     """Put a row among those of its stream that are not mature."""
-    record = memory.residences[stream]
+    record = memory.retained.ijoin.residences[stream]
     young = stream + memory.streams.size
-    memory.merits[row]["standing"] = YOUNG
+    memory.retained.ijoin.merits[row]["standing"] = YOUNG
     if record["is_ordered"]:
         _note_bound(memory, row, stream)
-        heap.push(memory, young, row, record["young"])
+        heap.push(memory, young, row)
     else:
-        memory.heaps[young, record["young"]] = row
-        memory.rows[row]["heap"] = record["young"]
-    record["young"] += 1
+        heaps = memory.retained.heap
+        heaps.lines[young, heaps.sizes[young]] = row
+        heaps.places[row] = heaps.sizes[young]
+        heaps.sizes[young] += 1
 
 
 @inner
 def leave(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its heap."""
-    record = memory.residences[stream]
+    record = memory.retained.ijoin.residences[stream]
     young = stream + memory.streams.size
-    if memory.merits[row]["standing"] == UNMATCHED:
+    if memory.retained.ijoin.merits[row]["standing"] == UNMATCHED:
         return
-    if memory.merits[row]["standing"] == RIPE:
-        heap.remove(memory, stream, row, record["ripe"])
-        record["ripe"] -= 1
-        return
-    if record["is_ordered"]:
-        heap.remove(memory, young, row, record["young"])
+    if memory.retained.ijoin.merits[row]["standing"] == RIPE:
+        heap.remove(memory, stream, row)
+    elif record["is_ordered"]:
+        heap.remove(memory, young, row)
     else:
-        last = memory.heaps[young, record["young"] - 1]
-        memory.heaps[young, memory.rows[row]["heap"]] = last
-        memory.rows[last]["heap"] = memory.rows[row]["heap"]
-        memory.rows[row]["heap"] = NOTHING
-    record["young"] -= 1
+        heaps = memory.retained.heap
+        heaps.sizes[young] -= 1
+        last = heaps.lines[young, heaps.sizes[young]]
+        heaps.lines[young, heaps.places[row]] = last
+        heaps.places[last] = heaps.places[row]
+        heaps.places[row] = NOTHING
 
 
 @inner
 def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
-    record = memory.residences[stream]
+    record = memory.retained.ijoin.residences[stream]
     return (now - memory.rows[row]["time"]) / record["life"] > record["maturity"]
 
 
@@ -136,21 +153,21 @@ def _join_heap(memory: Memory, row: int, stream: int) -> None:
     if _is_mature(memory, row, stream, latest(memory)):
         _join_ripe(memory, row, stream)
     else:
-        record = memory.streams[stream]
+        record = memory.retained.ijoin.residences[stream]
         record["ripened"] = min(record["ripened"], memory.rows[row]["place"])
         _join_young(memory, row, stream)
 
 
 @inner
 def enter(memory: Memory, row: int, stream: int) -> None:
-    """Let a row that is not watched, or no more, be one of those who may leave."""
-    record = memory.streams[stream]
+    """Let a row that is not monitored, or no longer, be one of those that may leave."""
+    record = memory.retained.ijoin.residences[stream]
     place = memory.rows[row]["place"]
-    record["newest"] = max(record["newest"], place)
-    if memory.merits[row]["matches"] > 0.0:
+    memory.streams[stream]["newest"] = max(memory.streams[stream]["newest"], place)
+    if memory.retained.ijoin.merits[row]["matches"] > 0.0:
         _join_heap(memory, row, stream)
     else:
-        memory.merits[row]["standing"] = UNMATCHED
+        memory.retained.ijoin.merits[row]["standing"] = UNMATCHED
         record["unmatched"] = min(record["unmatched"], place)
 
 
@@ -158,8 +175,8 @@ def enter(memory: Memory, row: int, stream: int) -> None:
 def note_match(memory: Memory, row: int) -> None:
     """Note a match of a row that has waited."""
     stream = wide(memory.rows[row]["stream"])
-    record = memory.residences[stream]
-    merit = memory.merits[row]
+    record = memory.retained.ijoin.residences[stream]
+    merit = memory.retained.ijoin.merits[row]
     if record["scheme"] != SUCCESSIVE:
         merits.note_computed(memory, row, stream)
     now = latest(memory)
@@ -169,7 +186,7 @@ def note_match(memory: Memory, row: int) -> None:
         merit["matches"] *= np.exp(-record["decay"] * idle)
         merit["last"] = now
     merit["matches"] += 1.0
-    if is_first and memory.rows[row]["heap"] > WATCHED and merit["standing"] == UNMATCHED:
+    if is_first and _is_unmatched(memory, row):
         _join_heap(memory, row, stream)
 
 
@@ -177,38 +194,40 @@ def note_match(memory: Memory, row: int) -> None:
 def _ripen(memory: Memory, stream: int, now: float) -> None:
     """Move the rows that have matured to their heap."""
     record = memory.streams[stream]
-    place = max(record["ripened"], record["head"])
+    residence = memory.retained.ijoin.residences[stream]
+    place = max(residence["ripened"], record["head"])
     while place <= record["newest"]:
         row = wide(memory.queue[record["base"] + place])
         if row >= 0:
             if not _is_mature(memory, row, stream, now):
                 break
-            if memory.rows[row]["heap"] > WATCHED and memory.merits[row]["standing"] == YOUNG:
+            is_free = memory.rows[row]["monitored"] == NOTHING
+            if is_free and memory.retained.ijoin.merits[row]["standing"] == YOUNG:
                 leave(memory, row, stream)
                 _join_ripe(memory, row, stream)
         place += 1
-    record["ripened"] = place
+    residence["ripened"] = place
 
 
-# --- Who leaves
+# --- Which row leaves
 
 
 @inner
-def _order(memory: Memory, stream: int, line: int, size: int) -> None:
+def _order(memory: Memory, stream: int, line: int) -> None:
     """Make a heap of rows by their bounds."""
-    for at in range(size):
-        _note_bound(memory, wide(memory.heaps[line, at]), stream)
-    heap.order(memory, line, size)
+    for at in range(memory.retained.heap.sizes[line]):
+        _note_bound(memory, wide(memory.retained.heap.lines[line, at]), stream)
+    heap.order(memory, line)
 
 
 @rare
-def bound_anew(memory: Memory, stream: int, of_mature: bool) -> None:  # noqa: FBT001
-    """Find the bounds of a stream's rows anew: of the mature, or of the others.
+def bound_again(memory: Memory, stream: int, of_mature: bool) -> None:  # noqa: FBT001
+    """Compute the bounds of a stream's rows again: of the mature, or of the others.
 
     For longer than last time if that proved right, and for less if too many were looked at.
     """
     now = latest(memory)
-    record = memory.residences[stream]
+    record = memory.retained.ijoin.residences[stream]
     if now > record["horizon"]:
         least = _FIRST_STEP * record["life"]
         record["step"] = min(max(2.0 * record["step"], least), record["life"])
@@ -219,50 +238,52 @@ def bound_anew(memory: Memory, stream: int, of_mature: bool) -> None:  # noqa: F
     record["visited"] = 0
     record["is_ordered"] = not of_mature
     if record["is_ordered"]:
-        _order(memory, stream, stream + memory.streams.size, record["young"])
+        _order(memory, stream, stream + memory.streams.size)
     else:
-        _order(memory, stream, stream, record["ripe"])
+        _order(memory, stream, stream)
 
 
 @inner
 def _is_before(memory: Memory, value: float, row: int, other_value: float, other: int) -> bool:
-    """Say whether a row leaves before another: by its value, of equals the one that came first."""
+    """Return whether a row leaves before another: by its value, then the one that came first."""
     if value != other_value:
         return value < other_value
-    return memory.rows[row]["birth"] < memory.rows[other]["birth"]
+    return memory.rows[row]["arrival_number"] < memory.rows[other]["arrival_number"]
 
 
 @inner
 def _is_unmatched(memory: Memory, row: int) -> bool:
     return (
         row >= 0
-        and memory.rows[row]["heap"] > WATCHED
-        and memory.merits[row]["standing"] == UNMATCHED
+        and memory.rows[row]["monitored"] == NOTHING
+        and memory.retained.ijoin.merits[row]["standing"] == UNMATCHED
     )
 
 
 @inner
 def _oldest_unmatched(memory: Memory, stream: int) -> int:
-    """Give the oldest row of a stream that has not matched and may leave, or NOTHING."""
+    """Return the oldest row of a stream that has not matched and may leave, or NOTHING."""
     record = memory.streams[stream]
-    place = max(record["unmatched"], record["head"])
+    residence = memory.retained.ijoin.residences[stream]
+    place = max(residence["unmatched"], record["head"])
     while place <= record["newest"]:
         if _is_unmatched(memory, wide(memory.queue[record["base"] + place])):
             break
         place += 1
-    record["unmatched"] = place
+    residence["unmatched"] = place
     return memory.queue[record["base"] + place] if place <= record["newest"] else NOTHING
 
 
 @rare
 def _lowest_unmatched(memory: Memory, stream: int, now: float, only_mature: bool) -> int:  # noqa: FBT001
-    """Give the row of the lowest priority of those that have not matched, by looking at all.
+    """Return the row of the lowest priority of those that have not matched, by looking at all.
 
     Only where they came since priorities were computed: theirs is their importance.
     """
     record = memory.streams[stream]
     found = wide(NOTHING)
-    for place in range(record["unmatched"], record["newest"] + 1):
+    first = memory.retained.ijoin.residences[stream]["unmatched"]
+    for place in range(first, record["newest"] + 1):
         row = wide(memory.queue[record["base"] + place])
         if not _is_unmatched(memory, row):
             continue
@@ -277,14 +298,15 @@ def _lowest_unmatched(memory: Memory, stream: int, now: float, only_mature: bool
 
 
 @inner
-def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> int:
-    """Give the row of the lowest priority: of a heap that is ordered by bounds, or `found`."""
-    rows = memory.rows
-    heaps = memory.heaps
-    walk = memory.scratch[0]
-    loose = memory.scratch[1]
+def _lowest(memory: Memory, stream: int, line: int, found: int) -> int:
+    """Return the row of the lowest priority: of a heap that is ordered by bounds, or `found`."""
+    keys = memory.retained.heap.keys
+    size = memory.retained.heap.sizes[line]
+    heaps = memory.retained.heap.lines
+    walk = memory.retained.ijoin.scratch[0]
+    loose = memory.retained.ijoin.scratch[1]
     visited = 0
-    shift = _shift(memory, stream, memory.residences[stream]["computed_at"])
+    shift = _shift(memory, stream, memory.retained.ijoin.residences[stream]["computed_at"])
     lowest = 0.0
     if found != NOTHING:
         lowest = merits.valued(memory, found, stream)
@@ -297,7 +319,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
         ahead -= 1
         at = walk[ahead]
         row = wide(heaps[line, at])
-        bound = rows[row]["priority"] - shift
+        bound = keys[row] - shift
         if found != NOTHING and not _is_before(memory, bound, row, lowest, found):
             continue
         visited += 1
@@ -305,7 +327,10 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
         if found == NOTHING or _is_before(memory, value, row, lowest, found):
             found = row
             lowest = value
-        if memory.merits[row]["keyed"] != memory.merits[row]["last"] and matched < SCRATCH:
+        if (
+            memory.retained.ijoin.merits[row]["keyed"] != memory.retained.ijoin.merits[row]["last"]
+            and matched < SCRATCH
+        ):
             loose[matched] = row
             matched += 1
         child = 2 * at + 1
@@ -313,9 +338,7 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
             # The lower one is looked at first: it comes last.
             first = wide(heaps[line, child])
             second = wide(heaps[line, child + 1])
-            swap = _is_before(
-                memory, rows[first]["priority"], first, rows[second]["priority"], second
-            )
+            swap = _is_before(memory, keys[first], first, keys[second], second)
             walk[ahead] = child + 1 if swap else child
             walk[ahead + 1] = child if swap else child + 1
             ahead += 2
@@ -325,32 +348,33 @@ def _lowest(memory: Memory, stream: int, line: int, size: int, found: int) -> in
     for each in range(matched):
         row = wide(loose[each])
         _note_bound(memory, row, stream)
-        heap.place(memory, line, row, size)
-    memory.residences[stream]["visited"] += visited
+        heap.move(memory, line, row)
+    memory.retained.ijoin.residences[stream]["visited"] += visited
     return found
 
 
 @rare
 def first_to_go(memory: Memory, stream: int) -> int:
-    """Give the row of a stream that leaves first: of the mature, or of all if nobody is."""
-    record = memory.residences[stream]
+    """Return the row of a stream that leaves first: of the mature, or of all if none is."""
+    record = memory.retained.ijoin.residences[stream]
     now = latest(memory)
     merits.compute(memory, stream, now)
     _ripen(memory, stream, now)
     found = _oldest_unmatched(memory, stream)
     is_mature = found != NOTHING and _is_mature(memory, found, stream, now)
-    some_mature = record["ripe"] > 0 or is_mature
+    sizes = memory.retained.heap.sizes
+    some_mature = sizes[stream] > 0 or is_mature
     if found != NOTHING and some_mature and not is_mature:
         found = NOTHING
     if found != NOTHING and merits.is_fixed(memory, found, stream):
         found = _lowest_unmatched(memory, stream, now, some_mature)
-    line, size, is_ready = stream, record["ripe"], True
+    line, is_ready = stream, True
     if not some_mature:
-        line, size = stream + memory.streams.size, record["young"]
+        line = stream + memory.streams.size
         is_ready = record["is_ordered"] != 0
-    if not is_ready or now > record["horizon"] or record["visited"] > size + _FEW:
-        bound_anew(memory, stream, some_mature)
-    return _lowest(memory, stream, line, size, found)
+    if not is_ready or now > record["horizon"] or record["visited"] > sizes[line] + _FEW:
+        bound_again(memory, stream, some_mature)
+    return _lowest(memory, stream, line, found)
 
 
 @kernel
@@ -358,7 +382,7 @@ def set_importance(memory: Memory, stream: int, rows: Integers, importance: Floa
     """Let all rows of a stream matter as much as is said from now on."""
     for at in range(rows.size):
         row = rows[at]
-        memory.merits[row]["importance"] = importance[at]
-        if _is_unmatched(memory, row) and memory.merits[row]["matches"] > 0.0:
+        memory.retained.ijoin.merits[row]["importance"] = importance[at]
+        if _is_unmatched(memory, row) and memory.retained.ijoin.merits[row]["matches"] > 0.0:
             _join_heap(memory, row, stream)  # after a restart it is known only now
-    bound_anew(memory, stream, memory.residences[stream]["ripe"] > 0)
+    bound_again(memory, stream, memory.retained.heap.sizes[stream] > 0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
 
 
-def scores_of(plan: Plan, payloads: Sequence[Payload]) -> Scores | None:
+def scores_of(plan: Plan, payloads: Sequence[Payload]) -> ImportanceScores | None:
     """Make the scores of a join whose goal is importance; None for others.
 
     Raises
@@ -33,10 +33,10 @@ def scores_of(plan: Plan, payloads: Sequence[Payload]) -> Scores | None:
         return None
     for side in plan.sides:
         goal.importance_of(side.name).check(side.schema, side.name)
-    return Scores(plan, goal, payloads)
+    return ImportanceScores(plan, goal, payloads)
 
 
-class Scores:
+class ImportanceScores:
     """Gives the importance of rows that are held or come, and of results.
 
     It is never saved: it follows from the rows themselves, and from the time.
@@ -106,8 +106,6 @@ class Scores:
         """Give the importance of a stream's rows, of each as it is defined at a time of its own."""
         if not self._changes[s].size:
             return self._scored(s, refs, 0)
-        if not self._changes[s].size:
-            return self._scored(s, refs, 0)
         places = np.searchsorted(self._changes[s], times, side="right")
         importance = np.empty(refs.size)
         for place in np.unique(places):
@@ -115,24 +113,10 @@ class Scores:
             importance[here] = self._scored(s, refs[here], int(place))
         return importance
 
-    def expected(self, importance: Floats, others: Sequence[Floats]) -> Floats:
-        """Give what results matter on average, of rows of some importance with any of the others.
-
-        `others` are samples of the other streams' importance, in ascending order.
-        """
-        mean = importance
-        for sample in others:
-            if self.kind in ("min", "max"):
-                # The mean of min(i, J): J below i, and i for those above it; max(i, J) the rest.
-                below = np.searchsorted(sample, mean, side="right")
-                sums = np.concatenate([[0.0], np.cumsum(sample)])
-                least = (sums[below] + mean * (sample.size - below)) / sample.size
-                mean = least if self.kind == "min" else mean + sample.mean() - least
-            elif self.kind == "product":
-                mean = mean * sample.mean()
-            else:
-                mean = mean + sample.mean()
-        return mean
+    def column(self, s: int, refs: Integers, name: str) -> pa.ChunkedArray:
+        """Return a column of a stream's rows."""
+        column: pa.ChunkedArray = self._payloads[s].gather(refs).column(name)
+        return column
 
     def of_results(self, refs: Integers, times: Array) -> Floats:
         """Give the importance of results: of each stream's member, as defined when it came."""

@@ -1,45 +1,74 @@
 """The lowest score first: cells of rows of about the same age and grade, ranked as a whole.
 
-A row's score is what is expected of it (its grade) times what its age is worth. Ages change all
-the time, and a heap of scores would have to be rebuilt as often. So time is divided into parts,
-and a stream's rows into cells by (grade, part of time in which they came): all rows of a cell have
-about the same score, now and later. When the next part begins the cells are ranked anew, which
-costs as much as there are cells, not rows.
+A row's score is its rating times what its age is worth. Ages change all the time, and a heap of
+scores would have to be rebuilt as often. So time is divided into parts, and a stream's rows into
+cells by (grade of their rating, part of time in which they came): all rows of a cell have about
+the same score, now and later. When the next part begins the cells are ranked again, which costs
+as much as there are cells, not rows.
 
-Within a cell rows are in time order. If their age is one at which rows gain by
-growing older, the latest leaves first, otherwise the earliest.
+Within a cell rows are in time order. If their age is one at which rows gain by growing older, the
+latest leaves first, otherwise the earliest.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from penstock.engine.kernels.jit import inner, kernel
-from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, WORD, Memory
+from penstock.engine.kernels.layout import NOTHING, Memory
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Floats, Integers
+    from penstock.engine.arrays import Array, Indices, Integers
+
+# Columns of `links`: neighbours in a cell's list, the one that came later first; the cell.
+LATER: Final = 0
+EARLIER: Final = 1
+CELL: Final = 2
+
+# A stream's grid of cells: grades by ages.
+_GRID: Final = np.dtype(
+    [
+        ("ages", np.int64),  # cells of a grade: parts of a life, and two more for older rows
+        ("cells", np.int64),  # in use: grades times ages
+        ("cursor", np.int64),  # cells ranked below it are empty
+    ]
+)
 
 
-def graded_type(time: DType, value: DType) -> DType:
-    """Give the record of a row that is to be graded."""
-    return np.dtype(
-        [
-            ("row", np.int64),
-            ("time", time),
-            ("value", value),
-            ("word", np.int64),
-            ("priority", np.float64),
-            ("matches", np.float64),
-        ]
+class GridArrays(NamedTuple):
+    """Cells of rows, by stream."""
+
+    grids: Array  # one per stream
+    cells: Indices  # cells[s, cell]: its latest row and its earliest
+    ranks: Indices  # ranks[s, cell]: its place among the stream's cells, lowest score first
+    ranked: Indices  # ranked[s, place]: the cell
+    rising: Indices  # rising[s, cell]: whether a row there gains by growing older
+    links: Indices  # one line per row
+
+
+def make(streams: int, grades: int, *parts: int) -> GridArrays:
+    """Return empty cells for lives of so many parts, one number for all streams or one for each."""
+    grids = np.zeros(streams, _GRID)
+    grids["ages"] = np.array(parts) + 2
+    grids["cells"] = grids["ages"] * grades
+    cells = int(grids["cells"].max(initial=0))
+    return GridArrays(
+        grids,
+        np.full((streams, cells, 2), NOTHING, np.int32),
+        np.zeros((streams, cells), np.int32),
+        np.zeros((streams, cells), np.int32),
+        np.zeros((streams, cells), np.int32),
+        np.zeros((0, 3), np.int32),
     )
 
 
-def coming_type(value: DType) -> DType:
-    """Give the record of an arrival that is to be graded."""
-    return np.dtype([("at", np.int64), ("value", value), ("word", np.int64)])
+def grown(grid: GridArrays, size: int) -> GridArrays:
+    """Return the cells with room for so many rows."""
+    links = np.zeros((size, grid.links.shape[1]), np.int32)
+    links[: len(grid.links)] = grid.links
+    return grid._replace(links=links)
 
 
 # Columns of `cells`.
@@ -49,11 +78,10 @@ _EARLIEST = 1
 
 @inner
 def cell_of(memory: Memory, stream: int, time: float, grade: int) -> int:
-    """Give the cell of a row; rows older than a whole life share the last one of their grade."""
-    grid = memory.grids[stream]
-    span = grid["span"]
-    now = grid["now"]
-    ages = grid["ages"]
+    """Return the cell of a row; rows older than a whole life share the last one of their grade."""
+    span = memory.lives[stream]["span"]
+    now = memory.lives[stream]["now"]
+    ages = memory.retained.grid.grids[stream]["ages"]
     part = np.int64(np.floor(time / span))
     part = min(max(part, now - ages + 1), now)
     return grade * ages + part % ages
@@ -63,15 +91,18 @@ def cell_of(memory: Memory, stream: int, time: float, grade: int) -> int:
 def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
     """Put a row into its cell, at its place in time."""
     rows = memory.rows
-    links = memory.links
+    links = memory.retained.grid.links
     time = rows[row]["time"]
     cell = cell_of(memory, stream, time, grade)
     after = NOTHING
-    before = memory.cells[stream, cell, _LATEST]
-    # A walk only for a tuple that comes late, or was watched until now.
+    before = memory.retained.grid.cells[stream, cell, _LATEST]
+    # A walk only for a row that comes late, or was monitored until now.
     while before != NOTHING and (
         rows[before]["time"] > time
-        or (rows[before]["time"] == time and rows[before]["birth"] > rows[row]["birth"])
+        or (
+            rows[before]["time"] == time
+            and rows[before]["arrival_number"] > rows[row]["arrival_number"]
+        )
     ):
         after = before
         before = links[before, EARLIER]
@@ -79,46 +110,46 @@ def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
     links[row, LATER] = after
     links[row, CELL] = cell
     if before == NOTHING:
-        memory.cells[stream, cell, _EARLIEST] = row
+        memory.retained.grid.cells[stream, cell, _EARLIEST] = row
     else:
         links[before, LATER] = row
     if after == NOTHING:
-        memory.cells[stream, cell, _LATEST] = row
+        memory.retained.grid.cells[stream, cell, _LATEST] = row
     else:
         links[after, EARLIER] = row
-    grid = memory.grids[stream]
-    grid["cursor"] = min(grid["cursor"], memory.ranks[stream, cell])
+    grid = memory.retained.grid.grids[stream]
+    grid["cursor"] = min(grid["cursor"], memory.retained.grid.ranks[stream, cell])
 
 
 @inner
 def leave(memory: Memory, row: int, stream: int) -> None:
     """Take a row out of its cell."""
-    links = memory.links
+    links = memory.retained.grid.links
     cell = links[row, CELL]
     later = links[row, LATER]
     earlier = links[row, EARLIER]
     if later == NOTHING:
-        memory.cells[stream, cell, _LATEST] = earlier
+        memory.retained.grid.cells[stream, cell, _LATEST] = earlier
     else:
         links[later, EARLIER] = earlier
     if earlier == NOTHING:
-        memory.cells[stream, cell, _EARLIEST] = later
+        memory.retained.grid.cells[stream, cell, _EARLIEST] = later
     else:
         links[earlier, LATER] = later
 
 
 @inner
 def lowest(memory: Memory, stream: int) -> int:
-    """Give the row with the lowest score, or NOTHING."""
-    grid = memory.grids[stream]
+    """Return the row with the lowest score, or NOTHING."""
+    grid = memory.retained.grid.grids[stream]
     cursor = grid["cursor"]
     while cursor < grid["cells"]:
-        cell = memory.ranked[stream, cursor]
-        if memory.cells[stream, cell, _LATEST] != NOTHING:
+        cell = memory.retained.grid.ranked[stream, cursor]
+        if memory.retained.grid.cells[stream, cell, _LATEST] != NOTHING:
             grid["cursor"] = cursor
-            if memory.rising[stream, cell]:
-                return memory.cells[stream, cell, _LATEST]
-            return memory.cells[stream, cell, _EARLIEST]
+            if memory.retained.grid.rising[stream, cell]:
+                return memory.retained.grid.cells[stream, cell, _LATEST]
+            return memory.retained.grid.cells[stream, cell, _EARLIEST]
         cursor += 1
     grid["cursor"] = cursor
     return NOTHING
@@ -126,23 +157,23 @@ def lowest(memory: Memory, stream: int) -> int:
 
 @inner
 def is_lower(memory: Memory, stream: int, time: float, grade: int, victim: int) -> bool:
-    """Say whether a newcomer's score is lower than that of its stream's lowest row."""
+    """Return whether an arrival's score is lower than that of its stream's lowest row."""
     cell = cell_of(memory, stream, time, grade)
-    other = memory.links[victim, CELL]
+    other = memory.retained.grid.links[victim, CELL]
     if cell == other:
-        return memory.rising[stream, cell] != 0
-    return memory.ranks[stream, cell] < memory.ranks[stream, other]
+        return memory.retained.grid.rising[stream, cell] != 0
+    return memory.retained.grid.ranks[stream, cell] < memory.retained.grid.ranks[stream, other]
 
 
 @kernel
 def turn(memory: Memory, stream: int, now: int) -> None:
     """Go on to a later part of time; the rows of cells that it takes over join the next oldest."""
-    links = memory.links
-    cells = memory.cells
-    grid = memory.grids[stream]
+    links = memory.retained.grid.links
+    cells = memory.retained.grid.cells
+    grid = memory.retained.grid.grids[stream]
     ages = grid["ages"]
     grades = grid["cells"] // ages
-    steps = now - grid["now"]
+    steps = now - memory.lives[stream]["now"]
     if steps > ages:
         # After so many steps all are in one cell, and further rounds bring it back to its place.
         steps = ages + (steps - ages) % ages
@@ -169,7 +200,6 @@ def turn(memory: Memory, stream: int, now: int) -> None:
             cells[stream, new, _EARLIEST] = cells[stream, old, _EARLIEST]
             cells[stream, old, _LATEST] = NOTHING
             cells[stream, old, _EARLIEST] = NOTHING
-    grid["now"] = now
     grid["cursor"] = 0
 
 
@@ -199,17 +229,17 @@ def rank(
     rises
         For each age, whether rows gain by growing older.
     """
-    grid = memory.grids[stream]
+    grid = memory.retained.grid.grids[stream]
     ages = grid["ages"]
     grades = grid["cells"] // ages
-    now = grid["now"]
+    now = memory.lives[stream]["now"]
     lowest_level = np.int64(0)
     highest_level = np.int64(-1)
     for i in range(order.size):
         age = order[i]
         place = (now - age) % ages
         for grade in range(grades):
-            memory.rising[stream, grade * ages + place] = rises[age]
+            memory.retained.grid.rising[stream, grade * ages + place] = rises[age]
         if i == worthless:
             lowest_level = highest_level = levels[age]
         elif i > worthless:
@@ -219,8 +249,8 @@ def rank(
     for i in range(worthless):
         for grade in range(grades):
             cell = grade * ages + (now - order[i]) % ages
-            memory.ranked[stream, at] = cell
-            memory.ranks[stream, cell] = at
+            memory.retained.grid.ranked[stream, at] = cell
+            memory.retained.grid.ranks[stream, cell] = at
             at += 1
     if worthless < order.size:
         for level in range(lowest_level, highest_level + grades):
@@ -228,60 +258,16 @@ def rank(
                 grade = level - levels[order[i]]
                 if 0 <= grade < grades:
                     cell = grade * ages + (now - order[i]) % ages
-                    memory.ranked[stream, at] = cell
-                    memory.ranks[stream, cell] = at
+                    memory.retained.grid.ranked[stream, at] = cell
+                    memory.retained.grid.ranks[stream, cell] = at
                     at += 1
     grid["cursor"] = 0
 
 
 @kernel
-def gather(memory: Memory, stream: int, into: Array) -> int:
-    """List a stream's rows that are not watched, in time order, with all that grades them.
-
-    Gives their number. One pass: the rows lie in main memory, and each would be fetched anew for
-    each column.
-    """
-    record = memory.streams[stream]
-    count = 0
-    for place in range(record["base"] + record["head"], record["base"] + record["tail"]):
-        row = memory.queue[place]
-        if row < 0 or memory.rows[row]["heap"] <= WATCHED:
-            continue
-        into[count]["row"] = row
-        into[count]["time"] = memory.rows[row]["time"]
-        into[count]["value"] = memory.rows[row]["value"]
-        into[count]["word"] = memory.slots[memory.rows[row]["slot"], WORD]
-        into[count]["priority"] = memory.rows[row]["priority"]
-        into[count]["matches"] = memory.rows[row]["matches"]
-        count += 1
-    return count
-
-
-@kernel
 def rebuild(memory: Memory, stream: int, rows: Integers, grades: Integers) -> None:
-    """Put a stream's rows, in time order, into cells anew."""
-    memory.cells[stream, :, :] = NOTHING
-    memory.grids[stream]["cursor"] = 0
+    """Put a stream's rows, in time order, into other cells."""
+    memory.retained.grid.cells[stream, :, :] = NOTHING
+    memory.retained.grid.grids[stream]["cursor"] = 0
     for at in range(rows.size):
         enter(memory, rows[at], stream, grades[at])
-
-
-@kernel
-def select(arrivals: Array, stream: int, at: int, stop: int, into: Array) -> int:
-    """List the arrivals of a stream that have a key, in order; gives their number."""
-    count = 0
-    for place in range(at, stop):
-        if arrivals[place]["stream"] == stream and arrivals[place]["blank"] == 0:
-            into[count]["at"] = place
-            into[count]["value"] = arrivals[place]["value"]
-            into[count]["word"] = arrivals[place]["word"]
-            count += 1
-    return count
-
-
-@kernel
-def set_grades(arrivals: Array, places: Integers, priorities: Floats, grades: Integers) -> None:
-    """Set what was said of arrivals."""
-    for i in range(places.size):
-        arrivals[places[i]]["priority"] = priorities[i]
-        arrivals[places[i]]["grade"] = grades[i]

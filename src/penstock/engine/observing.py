@@ -1,0 +1,348 @@
+"""What is observed of the streams while they run.
+
+Statistics change only at fixed points: when a part of a stream's life has gone by, and after every
+so many arrivals. Between two of them nothing that decides is changed, so any cut into batches
+leads to the same decisions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.kernels import layout
+from penstock.engine.kernels.monitoring import expose_all
+from penstock.engine.kernels.selection import select, selected_type
+from penstock.engine.likeliness import Likeliness
+from penstock.engine.lives import lengths_of
+from penstock.goals import LearningGoal
+from penstock.statistics.age_curve import AgeCurve
+from penstock.statistics.evidence import Evidence
+from penstock.statistics.outlook import Outlook, smoothed_curve
+from penstock.statistics.rates import Rates
+from penstock.strategies import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.keys import KeyCoder
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
+    from penstock.strategies import Needs
+
+# A half-life is no shorter than this, in lives.
+_SHORTEST = 0.5
+# Matches that are few, to compare predictions of them in proportion.
+_FEW = 5.0
+# Memory is divided again this often in the longest life.
+_DIVISIONS = 8
+# Of one match in a whole life: predictions are compared in proportion.
+_FLAT = Outlook(AgeCurve([1.0]), 1.0, np.ones(1), np.ones(1))
+
+
+def _in_proportion(predicted: Floats, came: Floats, weights: Floats) -> Floats:
+    """Return predictions that add up to about what came: the order of rows goes by proportions.
+
+    With few matches less so. Of two or three rows it is mostly chance how many came, and how many
+    a model expected of them at their age is then most of what there is to tell it by.
+    """
+    said, found = float(np.sum(weights * predicted)), float(np.sum(weights * came))
+    return predicted * ((found + _FEW) / (said + _FEW))
+
+
+class Observer:
+    """Observes what a strategy needs to know.
+
+    Parameters
+    ----------
+    plan, store, coder
+        The join, its memory, and its keys.
+    needs
+        Of the strategy.
+    rows
+        That may be held.
+    """
+
+    def __init__(self, plan: Plan, needs: Needs, store: Store, coder: KeyCoder, rows: int) -> None:
+        count = len(plan.sides)
+        self._plan = plan
+        self._store = store
+        self._models = needs.models
+        self._waits = [float(life) for life in lengths_of(plan)]
+        self._selected = selected_type(plan.values.dtype)
+        goal = plan.spec.goal
+        known = goal if isinstance(goal, LearningGoal) else LearningGoal()
+        self.half_life = known.half_life
+        self._curves = [
+            AgeCurve(known.curve[side.name]) if known.curve and side.name in known.curve else None
+            for side in plan.sides
+        ]
+        self.likeliness = None
+        if needs.frequencies:
+            self.likeliness = Likeliness(plan, coder, known, rows)
+        self.evidence = Evidence([model.name for model in self._models] or [""])
+        self.now: float | None = None
+        self._began: float = 0.0
+        self._faded: float = 0.0  # the time at which sums were last faded
+        self.rates = Rates(count)  # of rows with a key
+        self.turned = np.zeros(count)  # when a part of each stream's life last began
+        self.coming: dict[int, tuple[Array, Floats]] = {}  # a stream's arrivals of this piece
+        self._nows: Array = np.zeros(0)
+        self._edges: Integers = np.zeros(0, np.int64)
+        self.outlooks = [self._outlook(s) for s in range(count)]
+
+    @property
+    def lived(self) -> float:
+        """For how long the join has run, in units of time."""
+        return float((self.now or 0) - self._began)
+
+    # --- The batch, in pieces between which something may change
+
+    def begin_batch(self, arrivals: Array) -> bool:
+        """Find where parts of lives end; return whether these are the first rows of all."""
+        times = arrivals["time"]
+        if not times.size:
+            return False
+        lives = self._store.memory.lives
+        is_first = self.now is None
+        if self.now is None:
+            self.now = self._faded = self._began = times[0].item()
+            self.turned[:] = self.now
+            lives["now"] = np.floor(times[0] / lives["span"])
+        nows = np.maximum.accumulate(np.maximum(times, self.now))
+        edges = []
+        for s in range(lives.size):
+            parts = np.floor(nows / lives["span"][s])
+            edges.append(np.flatnonzero(np.diff(parts, prepend=lives["now"][s])))
+        self._nows = nows
+        self._edges = np.unique(np.concatenate(edges))
+        return is_first
+
+    def next_edge(self, at: int, stop: int) -> int:
+        """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
+        place = int(np.searchsorted(self._edges, at, side="right"))
+        return min(stop, int(self._edges[place])) if place < self._edges.size else stop
+
+    def reach(self, at: int) -> list[tuple[int, int]]:
+        """Go on to an arrival; return each stream of which a part has gone by, and the new part."""
+        lives = self._store.memory.lives
+        self.now = now = self._nows[at].item()
+        parts = [int(np.floor(now / span)) for span in lives["span"]]
+        return [(s, part) for s, part in enumerate(parts) if part > lives["now"][s]]
+
+    def look_at(self, arrivals: Array, at: int, stop: int) -> None:
+        """Say how likely the rows of a piece are to match."""
+        if self.likeliness is None:
+            return
+        for s in range(self.turned.size):
+            mine = self._mine(arrivals, s, at, stop)
+            likely = np.zeros(0)
+            if mine.size:
+                likely = self.likeliness.of(s, mine["value"], mine["word"])
+            self.coming[s] = mine, likely
+
+    def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
+        """Count the rows that came."""
+        if stop > at:
+            self.now = max(self.now or 0, self._nows[stop - 1].item())
+        for s in range(self.turned.size):
+            if self.likeliness is None:
+                self.rates.count(s, self._mine(arrivals, s, at, stop).size)
+                continue
+            mine, likely = self.coming[s]
+            came = int(np.searchsorted(mine["at"], stop))
+            self.rates.count(s, came)
+            if came:
+                self.likeliness.note(s, mine["value"][:came], mine["word"][:came], likely[:came])
+
+    def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
+        """List the arrivals of a stream that have a key."""
+        mine = np.empty(stop - at, self._selected)
+        return mine[: select(arrivals, s, at, stop, mine)]
+
+    def review(self) -> None:
+        """Take in the rows that came; called after every so many arrivals."""
+        if self.now is None:
+            return
+        passed = float(self.now - self._faded)
+        self._faded = self.now
+        longest = max(float(life) for life in self._lives())
+        factor = self._fade(passed / longest, longest) if longest else 0.5
+        self.rates.pass_time(passed, factor)
+        if self.likeliness is not None:
+            paces = [o.pace / self.span(s) for s, o in enumerate(self.outlooks)]
+            self.likeliness.review(factor, self.rates.elapsed, paces)
+
+    # --- A part of a life goes by
+
+    def turn(self, s: int, part: int) -> bool:
+        """Take in a part of a stream's life; return whether another model is followed now.
+
+        The caller has yet to set the part in `Memory.lives`.
+        """
+        memory = self._store.memory
+        now = self.now or 0
+        steps = part - int(memory.lives["now"][s])
+        expose_all(memory, s, now)
+        factor = self._fade(steps / int(memory.lives["parts"][s]), self._lives()[s])
+        changed = self._compare(s, now, factor**0.5)  # which is right is remembered twice as long
+        memory.matched[s] *= factor
+        memory.exposed[s] *= factor
+        self.turned[s] = now
+        self.outlooks[s] = self._outlook(s)
+        return changed
+
+    def _compare(self, s: int, now: float, fade: float) -> bool:
+        """Compare what each model predicted for the monitored rows with what came."""
+        memory = self._store.memory
+        monitored = memory.monitored[: int(memory.rule["monitored"][0])]
+        rows = memory.rows[monitored["row"]]
+        mine = rows["stream"] == s
+        places = np.flatnonzero(mine)
+        if not places.size:
+            return False
+        entries, rows = monitored[mine], rows[mine]
+        changed = False
+        if self._models:
+            span = float(self.span(s))
+            since = np.maximum(rows["time"], self.turned[s])
+            ages = (since - rows["time"]) / span
+            passed = np.minimum((now - since) / span, float(memory.lives["parts"][s]))
+            gained = (entries["matches"] - entries["counted"]).astype(np.float64)
+            weights = 1.0 / entries["chance"]
+            weights /= weights.mean()
+            # What was known of a row's key when it came. What was seen since then includes what is
+            # to be predicted, and an arriving row has nothing of the kind.
+            likely = np.where(
+                rows["likeliness"] > 0, rows["likeliness"], np.maximum(entries["likeliness"], 0.0)
+            )
+            waiting = Rows(s, ages, likely, entries["counted"].astype(np.float64))
+            outlook = self.outlooks[s]
+            told = likely > 0
+            if outlook.curve.total > 0 and told.any():
+                predicted = [each.expected(outlook, waiting) * passed for each in self._models]
+                changed = self.evidence.add(
+                    [_in_proportion(each[told], gained[told], weights[told]) for each in predicted],
+                    gained[told],
+                    weights[told],
+                    fade,
+                )
+        memory.monitored["counted"][places] = entries["matches"]
+        if self.likeliness is not None:
+            words = memory.slots[rows["slot"], layout.WORD]
+            likely = self.likeliness.of(s, rows["value"], words)
+            memory.monitored["likeliness"][places] = likely
+        return changed
+
+    def compare_in_sample(self) -> None:
+        """Compare what models say of the rows of a sample with what these have matched so far.
+
+        In proportion: how many matches there are in all, all models take from what came.
+        """
+        memory, retention = self._store.memory, self._store.retention
+        predicted: list[list[Floats]] = [[] for _ in self._models]
+        came, weights = [], []
+        for s in range(self.turned.size):
+            rows = self._store.in_queue(s)
+            ages = (float(self.now or 0) - memory.rows["time"][rows]) / (self._waits[s] or 1.0)
+            rows, ages = rows[ages > 0], np.minimum(ages[ages > 0], 1.0)
+            chances, sizes = retention.chances(memory, rows), retention.sizes(memory, rows)
+            if not rows.size or chances is None or sizes is None:
+                continue
+            matched = memory.rows["matches"][rows].astype(np.float64)
+            stands_for = 1.0 / chances
+            waiting = Rows(s, ages, sizes, matched)
+            for number, model in enumerate(self._models):
+                said = ages * np.maximum(model.expected(_FLAT, waiting), 1e-12)
+                said *= np.sum(stands_for * matched) / np.sum(stands_for * said)
+                predicted[number].append(said)
+            came.append(matched)
+            weights.append(stands_for)
+        if not came or not sum(float(each.sum()) for each in came):
+            return
+        weight = np.concatenate(weights)
+        self.evidence.add(
+            [np.concatenate(each) for each in predicted],
+            np.concatenate(came),
+            weight / weight.mean(),
+            0.0,  # the rows' whole lives are compared each time
+        )
+
+    def _outlook(self, s: int) -> Outlook:
+        memory = self._store.memory
+        parts = int(memory.lives["parts"][s])
+        curve = self._curves[s]
+        if curve is None:
+            curve = AgeCurve(smoothed_curve(memory.matched[s, :parts], memory.exposed[s, :parts]))
+        monitored = memory.monitored[: int(memory.rule["monitored"][0])]
+        monitored = monitored[memory.rows["stream"][monitored["row"]] == s]
+        rate = self.rates.of(s) * float(self.span(s))
+        return Outlook(curve, rate, monitored["likeliness"], 1.0 / monitored["chance"])
+
+    # --- Small things
+
+    def _fade(self, passed: float, life: float) -> float:
+        """Return by how much what was learned counts less after some time, in lives.
+
+        Until a stream has run for twice the half-life it is half of what it has run: how a join
+        begins, with empty windows, says little of how it goes on.
+        """
+        lived = self.lived / life if life else 0.0
+        return 0.5 ** (passed / min(self.half_life, max(_SHORTEST, lived / 2)))
+
+    def is_division_due(self, s: int, steps: int) -> bool:
+        """Return whether to divide memory again, once a stream has gone on by some parts."""
+        records = self._store.memory.lives
+        lives = self._lives()
+        every = max(1, int(records["parts"][s]) // _DIVISIONS)
+        due = int(records["now"][s]) % every == 0 or steps > every
+        return s == lives.index(max(lives)) and due
+
+    def span(self, s: int) -> int | float:
+        """Return the length of a part of a stream's life."""
+        span: int | float = self._store.memory.lives["span"][s].item()
+        return span
+
+    def _lives(self) -> list[float]:
+        records = self._store.memory.lives
+        return (records["span"] * records["parts"]).tolist()
+
+    # --- State
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return what was learned, for `restore`."""
+        kind = self._plan.time.dtype
+        saved = {
+            "clock": np.array([self.now or 0, self._faded, self._began], kind),
+            "started": np.array([self.now is not None]),
+            "turned": self.turned,
+        }
+        # As of when a part last went by, while what they were made of has gone on.
+        for s, outlook in enumerate(self.outlooks):
+            saved[f"outlook.{s}.curve"] = outlook.curve.matches
+            saved[f"outlook.{s}.rate"] = np.array([outlook.rate])
+            saved[f"outlook.{s}.likeliness"] = outlook.likeliness
+            saved[f"outlook.{s}.weights"] = outlook.weights
+        saved |= self.rates.save() | self.evidence.save()
+        if self.likeliness is not None:
+            saved |= self.likeliness.save()
+        return saved
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on where the saved one stopped."""
+        now, self._faded, self._began = saved["clock"].tolist()
+        self.now = now if saved["started"][0] else None
+        self.rates.restore(saved)
+        self.turned = saved["turned"].copy()
+        self.evidence.restore(saved)
+        if self.likeliness is not None:
+            self.likeliness.restore(saved)
+        for s in range(self.turned.size):
+            self.outlooks[s] = Outlook(
+                AgeCurve(saved[f"outlook.{s}.curve"]),
+                float(saved[f"outlook.{s}.rate"][0]),
+                saved[f"outlook.{s}.likeliness"],
+                saved[f"outlook.{s}.weights"],
+            )

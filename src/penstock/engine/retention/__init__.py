@@ -1,0 +1,6 @@
+"""Which row leaves first: one module for each way to keep rows in order.
+
+Each has its own arrays, the steps that the compiled loop takes (enter, leave, matched, first to
+go, yields), and a class for what happens between two calls of the loop (grow, apply a decision,
+save, restore). `dispatch` has the compiled steps of all of them, `table` the classes.
+"""

@@ -1,0 +1,91 @@
+"""Rows are taken into memory, and leave it when there is no room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.engine.kernels.insertion import insert
+from penstock.engine.kernels.jit import inner, rare, wide
+from penstock.engine.kernels.layout import NOTHING, Memory
+from penstock.engine.kernels.monitoring import is_chosen, keep_to_quota
+from penstock.engine.kernels.removal import evict
+from penstock.engine.retention import dispatch, sample, thinning
+from penstock.engine.retention.kinds import SAMPLE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@inner
+def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
+    """Return the stream that claims most above its share, the arrival counted with its own.
+
+    It has rows that may go, unless it is the arrival's.
+    """
+    streams = memory.streams
+    most = newcomer
+    excess = 0.0
+    if newcomer != NOTHING:
+        excess = streams[newcomer]["held"] + 1 - limit * streams[newcomer]["share"]
+    for stream in range(streams.size):
+        over = streams[stream]["held"] - limit * streams[stream]["share"]
+        if stream == newcomer or streams[stream]["held"] == streams[stream]["monitored"]:
+            continue
+        if most == NOTHING or over > excess:
+            most = stream
+            excess = over
+    return most
+
+
+@rare
+def shrink_to(memory: Memory, limit: int) -> None:
+    """Evict what is too much, where the limit itself has fallen."""
+    rule = memory.rule[0]
+    while rule["held"] > limit:
+        if rule["held"] == rule["monitored"]:
+            rule["quota"] = rule["monitored"] - 1
+            keep_to_quota(memory)
+        if rule["retention"] == SAMPLE:
+            thinning.lower(memory, sample.first_to_go(memory))
+            continue
+        stream = _most_over_share(memory, wide(NOTHING), limit)
+        evict(memory, dispatch.first_to_go(memory, stream, memory.queue.size))
+
+
+@inner
+def _make_room(memory: Memory, arrival: np.void, monitored: bool) -> bool:  # noqa: FBT001
+    """Evict rows until there is room; return False if the arrival is itself the one to go.
+
+    One that is to be monitored does not go while there is another that may.
+    """
+    rule = memory.rule[0]
+    newcomer = wide(arrival["stream"])
+    while rule["held"] >= arrival["limit"]:
+        stream = _most_over_share(memory, newcomer, arrival["limit"])
+        before = memory.queue.size
+        if stream == newcomer and not monitored:
+            before = wide(arrival["place"])
+        victim = dispatch.first_to_go(memory, stream, before)
+        if victim == NOTHING and monitored:
+            stream = _most_over_share(memory, wide(NOTHING), arrival["limit"])
+            if stream != NOTHING:
+                victim = dispatch.first_to_go(memory, stream, before)
+        if victim == NOTHING:
+            return False
+        may_yield = stream == newcomer and not monitored
+        if may_yield and dispatch.yields(memory, arrival, stream, victim):
+            return False
+        evict(memory, victim)
+    return True
+
+
+@inner
+def take_in(memory: Memory, arrival: np.void, slot: int, number: int) -> bool:
+    """Insert a row, if need be after others have left for it; return whether it was inserted."""
+    if memory.rule[0]["retention"] == SAMPLE:
+        return thinning.draw_in(memory, arrival, slot, number)
+    monitored = is_chosen(memory, arrival["draw"])
+    if not _make_room(memory, arrival, monitored):
+        return False
+    insert(memory, arrival, slot, number, monitored, arrival["rating"])
+    return True

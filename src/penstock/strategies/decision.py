@@ -1,0 +1,345 @@
+"""What a strategy decides: one field for each of the five steps, in plain numbers and arrays.
+
+The defaults of every field are the exact join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import SpecificationError, must
+
+__all__ = [
+    "GRADES",
+    "Admit",
+    "Decision",
+    "Emit",
+    "Insert",
+    "LowestRating",
+    "LowestScore",
+    "Oldest",
+    "Order",
+    "Probe",
+    "ResidencePriority",
+    "Retain",
+    "SampleThreshold",
+    "combine",
+    "grade_of",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# Octaves of likeliness that are told apart, below and above the average: a key's grade is the
+# octave that its likeliness is in.
+BELOW: Final = 14
+ABOVE: Final = 6
+GRADES: Final = BELOW + ABOVE + 1
+
+
+def grade_of(likeliness: Floats) -> Integers:
+    """Return the grades of keys that are this likely to match; `BELOW` is the average's.
+
+    >>> grade_of(np.array([0.0, 0.5, 1.0, 1.9, 1e9])).tolist()
+    [0, 13, 14, 14, 20]
+    """
+    octaves = np.floor(np.log2(np.maximum(likeliness, 1e-300)))
+    return np.clip(octaves, -BELOW, ABOVE).astype(np.int64) + BELOW
+
+
+@dataclass(frozen=True)
+class Chances:
+    """A chance for each stream, or for each stream and grade of key.
+
+    Attributes
+    ----------
+    chances
+        From 0 to 1: one number for all rows, one for each stream, or a table of streams by
+        `GRADES` grades of keys. A table needs `Needs.frequencies`.
+    """
+
+    chances: float | Floats = 1.0
+
+    def __post_init__(self) -> None:
+        """Check that chances are chances."""
+        table = np.asarray(self.chances, np.float64)
+        if table.ndim > 2 or not np.all((table >= 0) & (table <= 1)):
+            raise SpecificationError(
+                must(
+                    f"chances of {type(self).__name__}",
+                    "from 0 to 1, for all rows, for each stream, or for each stream and grade",
+                    self.chances,
+                    "divide by their greatest, or see docs/extending.md",
+                )
+            )
+        if table.ndim == 2 and table.shape[1] != GRADES:
+            raise SpecificationError(
+                must(
+                    f"chances of {type(self).__name__}",
+                    f"a table of streams by {GRADES} grades",
+                    table.shape,
+                    "grade_of(likeliness) says which grade a key has",
+                )
+            )
+
+    @cached_property
+    def is_certain(self) -> bool:
+        """Whether no row is shed by lot."""
+        return bool(np.all(np.asarray(self.chances) == 1.0))
+
+    def of(self, streams: Integers, grades: Integers | None) -> Floats:
+        """Return the chance of each row, by its stream and its key's grade."""
+        table = np.asarray(self.chances, np.float64)
+        if table.ndim == 0:
+            return np.full(streams.size, float(table))
+        if table.ndim == 1:
+            return table[streams]
+        if grades is None:
+            raise SpecificationError(
+                must(
+                    f"chances of {type(self).__name__}",
+                    "for each stream only, where frequencies are not observed",
+                    table.shape,
+                    "add needs = Needs(frequencies=True) to the strategy",
+                )
+            )
+        return table[streams, grades]
+
+
+@dataclass(frozen=True)
+class Admit(Chances):
+    """Step 1: with which chance an arriving row is looked at at all.
+
+    A row that is not admitted moves its stream's clock, and that is all.
+    """
+
+
+@dataclass(frozen=True)
+class Probe(Chances):
+    """Step 2: with which chance a row looks for results, and in which parts of the windows.
+
+    Attributes
+    ----------
+    sub_windows
+        For each stream that arrives, each stream that is probed and each equal part of that
+        stream's window, the newest first: whether it is probed. None for whole windows. Served
+        for `Equal`.
+    """
+
+    sub_windows: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Step 3: which matches become results.
+
+    Attributes
+    ----------
+    only_drawn
+        False for every match. True for those that are drawn, each with its weight: then rows are
+        retained by `SampleThreshold`.
+    """
+
+    only_drawn: bool = False
+
+
+@dataclass(frozen=True)
+class Insert(Chances):
+    """Step 4: with which chance a row that was admitted asks for a place in memory."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Step 5: which row of a stream leaves first when room is needed; the base of all orders.
+
+    Which order it is stays the same for the whole join; its numbers may change at every review.
+    """
+
+
+@dataclass(frozen=True)
+class Oldest(Order):
+    """The oldest row leaves first."""
+
+
+@dataclass(frozen=True)
+class LowestRating(Order):
+    """The row that `Strategy.rate` gave the lowest number leaves first, of equals the earliest.
+
+    Attributes
+    ----------
+    favours_held
+        Whether an arriving row that is rated as low as the lowest row in memory is dropped.
+    """
+
+    favours_held: bool = False
+
+
+@dataclass(frozen=True)
+class LowestScore(Order):
+    """The row with the lowest score leaves first: its rating times what its age is worth.
+
+    Rows are put into cells by age and by the logarithm of their rating, and a whole cell is
+    ranked at a time (decision 15).
+
+    Attributes
+    ----------
+    worth
+        For each stream the worth of each age, from 0 to a whole life, in parts of it.
+    grades_per_octave
+        How finely ratings are told apart; 0 if all are alike.
+    rates_again
+        Whether the likeliness of rows in memory is read again when they are rated again. If not,
+        it stays what it was when the row came.
+    """
+
+    worth: tuple[Floats, ...]
+    grades_per_octave: int = 0
+    rates_again: bool = False
+
+    @property
+    def grades(self) -> int:
+        """Into how many grades rows are put."""
+        return self.grades_per_octave * (BELOW + ABOVE) + 1
+
+
+@dataclass(frozen=True)
+class SampleThreshold(Order):
+    """A row is in the sample while what it has drawn is below a threshold (decision 19).
+
+    Attributes
+    ----------
+    fraction
+        The threshold for rows to come. None leaves it where it is: it falls by itself whenever
+        memory is full.
+    by_match
+        Whether matches are drawn one by one; otherwise rows are, with all their matches.
+    by_size
+        Whether a row's chance is the fraction times its rating; otherwise all have the same.
+    """
+
+    fraction: float | None = None
+    by_match: bool = False
+    by_size: bool = False
+
+
+@dataclass(frozen=True)
+class ResidencePriority(Order):
+    """The row with the lowest residence priority leaves first: importance by matches per age.
+
+    Times are in windows of the row's own stream.
+
+    Attributes
+    ----------
+    maturity
+        tau: no row that is not older leaves while there is another.
+    unproductivity
+        Delta: rows without a match for this long are penalised.
+    penalty
+        c: for each window since the last match.
+    decay
+        d, per window.
+    recompute
+        "successive", "k-successive" or "adaptive".
+    every
+        k: decisions for which one computation of priorities serves.
+    tolerance
+        epsilon: relative change of quality.
+    """
+
+    maturity: float
+    unproductivity: float
+    penalty: float
+    decay: float
+    recompute: str
+    every: int
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Retain:
+    """Step 5: which row leaves, and how much of the budget each stream may claim.
+
+    Attributes
+    ----------
+    order
+        Which row of a stream leaves first.
+    shares
+        The part of the budget that each stream may claim when memory is short; they add up to 1.
+        What one stream leaves unused the others may use. None for equal parts.
+    """
+
+    order: Order = Oldest()
+    shares: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the engine does at each of the five steps until the next review.
+
+    Examples
+    --------
+    >>> Decision() == Decision(admit=Admit(1.0), retain=Retain(Oldest()))
+    True
+    >>> half = Decision(admit=Admit(0.5))
+    >>> half.admit.is_certain, half.probe.is_certain
+    (False, True)
+    """
+
+    admit: Admit = Admit()
+    probe: Probe = Probe()
+    emit: Emit = Emit()
+    insert: Insert = Insert()
+    retain: Retain = Retain()
+
+    @cached_property
+    def sheds_arrivals(self) -> bool:
+        """Whether some arrivals are not admitted, do not probe in full, or are not inserted."""
+        chances = (self.admit, self.probe, self.insert)
+        return self.probe.sub_windows is not None or not all(each.is_certain for each in chances)
+
+
+def combine(memory: Decision, cpu: Decision) -> Decision:
+    """Return what two strategies decide together: one about memory, one about work.
+
+    Chances multiply; what is emitted and which rows are retained is decided about memory.
+
+    >>> both = combine(Decision(insert=Insert(0.5)), Decision(insert=Insert(0.5), admit=Admit(0.9)))
+    >>> both.insert.chances, both.admit.chances
+    (0.25, 0.9)
+    """
+
+    def product(one: Chances, other: Chances) -> float | Floats:
+        if one.is_certain:
+            return other.chances
+        if other.is_certain:
+            return one.chances
+        tables = np.asarray(one.chances), np.asarray(other.chances)
+        rank = max(table.ndim for table in tables)
+        # A chance for each stream goes with a table of streams by grades row by row.
+        first, second = (
+            table[:, None] if rank == 2 and table.ndim == 1 else table for table in tables
+        )
+        both: Floats = first * second
+        return float(both) if both.ndim == 0 else both
+
+    reach = [each for each in (memory.probe.sub_windows, cpu.probe.sub_windows) if each is not None]
+    if len(reach) == 2:
+        raise SpecificationError(
+            must(
+                "sub-windows to probe",
+                "decided by one of two strategies",
+                "both",
+                "leave Probe.sub_windows out in one of them",
+            )
+        )
+    return replace(
+        memory,
+        admit=Admit(product(memory.admit, cpu.admit)),
+        probe=Probe(product(memory.probe, cpu.probe), reach[0] if reach else None),
+        insert=Insert(product(memory.insert, cpu.insert)),
+    )

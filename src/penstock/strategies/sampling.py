@@ -1,0 +1,152 @@
+"""Strategies that draw a sample: of rows with all their matches, or of matches one by one.
+
+The sampling fraction falls by itself whenever memory is full, and results carry the chance that
+this leaves them. Here it is raised again, for the rows to come, if by what is known of the streams
+memory has room for more.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from penstock.statistics.sampling_memory import mean_for
+from penstock.strategies.base import Floats, Needs, Strategy
+from penstock.strategies.decision import Decision, Emit, Retain, SampleThreshold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.strategies.view import Rows, View
+
+__all__ = ["Population", "SamplingStrategy"]
+
+# No size is below this: chances, and weights, stay within bounds whatever keys come.
+_LEAST_SIZE = 0.02
+# Memory is to be full with this chance at a time.
+_CHANCE_OF_MORE = 0.05
+# The fraction is raised only by this factor or more.
+_WORTHWHILE = 1.01
+
+
+@dataclass(frozen=True)
+class Population:
+    """The rows of one stream that are alive at a time, in groups.
+
+    Attributes
+    ----------
+    tuples
+        How many there are.
+    sizes, shares
+        What is expected of them: sizes of clusters, or matches, and the share of the rows that
+        has each.
+    cumulative
+        Their age curve, added up: matches by each age. Where matches are chosen by the age model;
+        else empty.
+    is_exact
+        Whether the sizes are not means but the very numbers of matches.
+    """
+
+    tuples: float
+    sizes: Floats
+    shares: Floats
+    cumulative: Floats
+    is_exact: bool = False
+
+
+class SamplingStrategy(Strategy):
+    """Draw rows with a chance of the sampling fraction, or of the fraction times their size."""
+
+    needs: ClassVar[Needs] = Needs(
+        rates=True, matches=True, monitoring=False, parts=8, key_sample=1024
+    )
+    by_match: ClassVar[bool] = False  # matches are drawn one by one
+    by_size: ClassVar[bool] = False  # rows are drawn by what is expected of them
+
+    @abstractmethod
+    def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
+        """Return the fraction with which so many rows are held on average.
+
+        Where it is below `least`, any number that is will do: only a greater one is of use.
+        """
+
+    def decide(self, view: View) -> Decision:
+        """Draw by lot; there are no shares, as one fraction holds for all streams."""
+        if view.previous is None:
+            order = SampleThreshold(self._most(view), self.by_match, self._is_by_size(view))
+        else:
+            last = view.previous.retain.order
+            assert isinstance(last, SampleThreshold)  # noqa: S101  # decided by this strategy
+            if last.fraction is None and not view.is_division_due:
+                return view.previous
+            order = replace(last, fraction=None)
+            if view.is_division_due:
+                order = replace(order, by_size=self._is_by_size(view), fraction=self._solve(view))
+        return Decision(emit=Emit(only_drawn=True), retain=Retain(order))
+
+    def rate(self, view: View, rows: Rows) -> Floats | None:
+        """Return sizes of clusters on one scale for all streams: 1 is the largest's average."""
+        if not self.needs.frequencies:
+            return None
+        return _sizes(view, rows.stream, rows.likeliness)
+
+    def _most(self, view: View) -> float:
+        return view.goal.fraction or (1.0 if self.by_match else np.inf)
+
+    def _is_by_size(self, view: View) -> bool:
+        if not self.needs.models or self.by_match:
+            return self.by_size
+        return self._follows_keys(view)
+
+    def _follows_keys(self, view: View) -> bool:
+        model = self.needs.models[view.followed] if self.needs.models else self
+        return model.name in ("prob", "pps-cluster")
+
+    def _solve(self, view: View) -> float | None:
+        """Return a greater fraction if memory would hold more on average; None if not."""
+        followed = self.needs.models[view.followed] if self.needs.models else self
+        solver = followed if isinstance(followed, SamplingStrategy) else self
+        populations = [self._population(view, s) for s in range(len(view.streams))]
+        if not any(each.tuples > 0 for each in populations):
+            return None
+        rows = mean_for(view.room or 0, _CHANCE_OF_MORE)
+        least = _WORTHWHILE * view.fraction
+        most = self._most(view)
+        if least >= most:
+            return None
+        fraction = min(solver.fraction(rows, populations, least), most)
+        return fraction if fraction > least else None
+
+    def _population(self, view: View, s: int) -> Population:
+        """Return what is known of a stream's rows that are alive at a time."""
+        stream = view.streams[s]
+        rows, alone, none = stream.rate * stream.life, np.ones(1), np.zeros(0)
+        if not self._follows_keys(view):
+            return Population(rows, alone, alone, none)
+        if stream.keys is not None:
+            shares = stream.keys.rows / stream.keys.rows.sum()
+            return Population(rows, _sizes(view, s, stream.keys.likeliness), shares, none)
+        return self._population_in_memory(view, s)
+
+    def _population_in_memory(self, view: View, s: int) -> Population:
+        """Return it from the rows in memory, each for as many as it stands for."""
+        stream = view.streams[s]
+        rows, none = stream.rate * stream.life, np.zeros(0)
+        if stream.sampled is None or not stream.sampled.sizes.size:
+            return Population(rows, np.ones(1), np.ones(1), none)
+        weights = stream.sampled.weights
+        return Population(rows, stream.sampled.sizes, weights / weights.sum(), none)
+
+
+def _sizes(view: View, s: int, likeliness: Floats) -> Floats:
+    scales = [rate_of_others(view, o) * each.life for o, each in enumerate(view.streams)]
+    scale = scales[s] / max(scales) if max(scales) > 0 else 1.0
+    return np.maximum(likeliness * scale, _LEAST_SIZE)
+
+
+def rate_of_others(view: View, s: int) -> float:
+    """Return the product of the rates of all streams but one."""
+    return float(np.prod([each.rate for o, each in enumerate(view.streams) if o != s]))

@@ -1,0 +1,97 @@
+"""Strategies that evict by score: what is expected of a row, times what its age is worth."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from penstock.statistics.expected_importance import relative_importance
+from penstock.strategies.base import Floats, Needs, Strategy
+from penstock.strategies.decision import Decision, LowestScore, Retain
+from penstock.strategies.division import shares_of
+
+if TYPE_CHECKING:
+    from penstock.statistics.outlook import Outlook
+    from penstock.strategies.view import Rows, View
+
+__all__ = ["ScoringStrategy"]
+
+
+class ScoringStrategy(Strategy):
+    """Keep rows by score, and divide memory so that all windows together give most.
+
+    A row's weight is what is expected of it: 1 on average, and known only roughly, so rows are
+    put into grades. Where several models may be right (`Needs.models`), the one that predicts
+    best is followed.
+    """
+
+    needs: ClassVar[Needs] = Needs(rates=True, matches=True)
+    grades_per_octave: ClassVar[int] = 0  # into which weights are put; 0 if all are alike
+    needs_fresh: ClassVar[bool] = False  # likeliness of today, not of when a row came
+    fairness: float = 0.0
+
+    @abstractmethod
+    def by_age(self, outlook: Outlook) -> Floats:
+        """Return the worth of each age, from 0 to a whole life, in parts of it."""
+
+    @abstractmethod
+    def output(self, outlook: Outlook, rows: Floats) -> Floats:
+        """Return the results per part of time that it would make of so many rows."""
+
+    @abstractmethod
+    def expected(self, outlook: Outlook, rows: Rows) -> Floats:
+        """Return the results that each row will have in the next part of its life."""
+
+    def weights(self, outlook: Outlook, rows: Rows) -> Floats:
+        """Return what is expected of each row, by its key and its past; 1 is the average."""
+        del outlook
+        return np.ones(rows.ages.size)
+
+    def _followed(self, view: View) -> ScoringStrategy:
+        if not self.needs.models:
+            return self
+        model = self.needs.models[view.followed]
+        assert isinstance(model, ScoringStrategy)  # noqa: S101  # our own strategies name these
+        return model
+
+    def decide(self, view: View) -> Decision:
+        """Evict by score; share the budget equally until the streams are known."""
+        model = self._followed(view)
+        before = None if view.previous is None else view.previous.retain
+        if view.previous is not None and not view.turned:
+            return view.previous
+        shares = tuple(stream.share for stream in view.streams)
+        if view.is_division_due:
+            shares = shares_of(view, model, self)
+        kept = () if before is None else before.order.worth  # type: ignore[attr-defined]
+        worth = tuple(
+            self._worth(model.by_age(stream.outlook)) if s in view.turned or not kept else kept[s]
+            for s, stream in enumerate(view.streams)
+        )
+        order = LowestScore(worth, self.grades_per_octave, model.needs_fresh)
+        return Decision(retain=Retain(order, shares))
+
+    def _worth(self, by_age: Floats) -> Floats:
+        if not self.fairness:
+            return by_age
+        # Over the age: rows then stay for a time that grows as worth ** ((1 - f) / f), and by age
+        # alone the oldest leaves first.
+        ages = np.arange(by_age.size) + 0.5
+        worth: Floats = by_age ** (1.0 - self.fairness) / ages**self.fairness
+        return worth
+
+    def rate(self, view: View, rows: Rows) -> Floats | None:
+        """Return the weight of each row, times how much its results matter."""
+        if not self.grades_per_octave:
+            return None
+        weights = self._followed(view).weights(view.streams[rows.stream].outlook, rows)
+        if self.needs.importance and rows.importance is not None:
+            weights = weights * relative_importance(
+                view.goal.result,
+                rows.importance,
+                view.streams[rows.stream].usual_importance,
+                [each.importance for s, each in enumerate(view.streams) if s != rows.stream],
+            )
+        return weights ** (1.0 - self.fairness) if self.fairness else weights

@@ -1,0 +1,218 @@
+"""What a strategy is told: what is known now, and the rows that it is to rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.statistics.age_curve import AgeCurve
+from penstock.statistics.outlook import Outlook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from penstock.strategies.decision import Decision
+
+__all__ = ["KeySample", "Rows", "SampledRows", "StreamView", "View"]
+
+Floats = npt.NDArray[np.float64]
+
+_NONE: Floats = np.zeros(0)
+_UNKNOWN = Outlook(AgeCurve([0.0]), 0.0, _NONE, _NONE)
+
+
+@dataclass(frozen=True)
+class KeySample:
+    """Keys of a stream, for all that it has: what their frequencies say.
+
+    Attributes
+    ----------
+    likeliness
+        How likely a row with each key is to match, relative to the stream's average row so far.
+    rows
+        For how many rows each key stands.
+    matches_per_time
+        Matches that a row with each key can expect in a unit of time; of two streams.
+    """
+
+    likeliness: Floats
+    rows: Floats
+    matches_per_time: Floats
+
+    @property
+    def relative(self) -> Floats:
+        """The likeliness with a mean of exactly 1 over these rows."""
+        scaled: Floats = self.likeliness * (self.rows.sum() / (self.likeliness * self.rows).sum())
+        return scaled
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Rows of a stream that are in a sample.
+
+    Attributes
+    ----------
+    sizes
+        The rating of each.
+    weights
+        For how many rows each stands.
+    """
+
+    sizes: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class StreamView:
+    """What is known of one stream.
+
+    Attributes
+    ----------
+    name
+        Of the stream.
+    life
+        How long its rows wait for others, in units of time: its window, and the lateness of the
+        other streams.
+    part
+        Length of a part of a life, in units of time.
+    held
+        Rows in memory.
+    share
+        Of the budget, as decided last.
+    rate
+        Rows per unit of time; `Needs.rates`.
+    outlook
+        Age curve, rate per part of a life, and the monitored rows; `Needs.curves`.
+    keys
+        A sample of its keys, whenever a division is due; `Needs.frequencies`. None if keys are
+        not counted.
+    sampled
+        Its rows in a sample, whenever a division is due and keys are not counted.
+    importance
+        Importance of its latest rows, in ascending order; `Needs.importance`.
+    usual_importance
+        Of the results of these rows, on average; 0 if it is not known yet.
+    given_matches
+        Numbers of matches that its latest rows were given (`Sample(matches=...)`).
+    """
+
+    name: str
+    life: float
+    part: float
+    held: int = 0
+    share: float = 1.0
+    rate: float = 0.0
+    outlook: Outlook = _UNKNOWN
+    keys: KeySample | None = None
+    sampled: SampledRows | None = None
+    importance: Floats = field(default_factory=lambda: _NONE)
+    usual_importance: float = 0.0
+    given_matches: Floats | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """What is known now.
+
+    Attributes
+    ----------
+    streams
+        What is known of each stream.
+    room
+        Rows that may be held, those that are monitored not counted; None without a limit.
+    goal
+        What the user asked for.
+    elapsed
+        For how long the streams have been observed, in units of time; what is old counts less.
+    lived
+        For how long the join has run, in units of time.
+    half_life
+        What was learned so long ago counts half, in lives.
+    turned
+        Streams of which a part of a life has gone by since the last decision.
+    is_division_due
+        Whether it is time to divide memory again, or to solve a sampling fraction.
+    followed
+        Number of the model (`Needs.models`) that has predicted best.
+    is_decided
+        Whether that was chosen for what was observed.
+    selectivities
+        For each (stream that arrives, stream that is probed): the share of rows that fitted.
+    fraction
+        The sampling fraction now.
+    previous
+        What was decided last; None at the first decision, before the first row.
+    """
+
+    streams: tuple[StreamView, ...]
+    room: int | None
+    goal: Any
+    elapsed: float = 0.0
+    lived: float = 0.0
+    half_life: float = 2.0
+    turned: tuple[int, ...] = ()
+    is_division_due: bool = False
+    followed: int = 0
+    is_decided: bool = False
+    selectivities: Floats = field(default_factory=lambda: _NONE)
+    fraction: float = np.inf
+    previous: Decision | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one stream that a strategy is to rate: they arrive, or wait in memory.
+
+    Attributes
+    ----------
+    stream
+        Index of the stream.
+    ages
+        In parts of a life.
+    likeliness
+        What the frequency of each one's key says: 1 is the average; `Needs.frequencies`.
+    matches
+        Results that each has had so far.
+    matches_per_time
+        Matches that each can expect in a unit of time by its key; `Needs.match_rates`. NaN if
+        nothing is known.
+    importance
+        How much each matters; only if importance is the goal.
+    given_matches
+        The number of matches that each was given; None if there is none.
+    draws
+        Return a random number in [0, 1) for each, drawn from the seed and the row's own identity;
+        `Needs.draws`.
+    column
+        Return a column of the rows by its name. Only of rows that arrive, and for strategies
+        that need neither frequencies nor curves.
+    """
+
+    stream: int
+    ages: Floats
+    likeliness: Floats
+    matches: Floats
+    matches_per_time: Floats = field(default_factory=lambda: _NONE)
+    importance: Floats | None = None
+    given_matches: Floats | None = None
+    draws: Callable[[], Floats] = lambda: _NONE
+    column: Callable[[str], pa.ChunkedArray] | None = None
+
+    @classmethod
+    def arriving(
+        cls,
+        stream: int,
+        count: int,
+        *,
+        draws: Callable[[], Floats] = lambda: _NONE,
+        importance: Floats | None = None,
+        column: Callable[[str], pa.ChunkedArray] | None = None,
+    ) -> Rows:
+        """Return rows that arrive, of which nothing is known but what they hold."""
+        zeros, ones = np.zeros(count), np.ones(count)
+        return cls(stream, zeros, ones, zeros, importance=importance, draws=draws, column=column)
