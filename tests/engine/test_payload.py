@@ -18,7 +18,7 @@ from penstock.engine.plan import bind
 from penstock.errors import SchemaError
 from tests.engine.arrow_types import CARRIED, OTHERS
 from tests.engine.soundness import assert_sound
-from tests.engine.support import examples, heard
+from tests.engine.support import examples, progress_at
 
 
 def make_operator(*extra: pa.Field, window: int = 10**6) -> Operator:
@@ -90,7 +90,7 @@ def test_what_has_left_memory_gives_its_payload_back() -> None:
     # Serials go on, numbers are used again.
     assert max(operator.payloads[0].sub_windows) < 10
     assert max(w.serial for w in operator.payloads[0].sub_windows.values()) > 50
-    operator.process({}, heard=[heard(10**5)] * 2)
+    operator.process({}, stream_progress=[progress_at(10**5)] * 2)
     assert [len(side.sub_windows) for side in operator.payloads] == [0, 0]
     assert_sound(operator)
 

@@ -165,11 +165,11 @@ class Merged:
 
 
 def merge(
-    plan: Plan, sides: list[Columns], places: list[Indices], heard: Sequence[Array]
+    plan: Plan, sides: list[Columns], places: list[Indices], ticks: Sequence[Array]
 ) -> Merged:
-    """Put all streams' rows into one sequence, and what was heard of their times elsewhere."""
+    """Merge all streams' rows, and the ticks of their progress in all shards, into one sequence."""
     count = len(sides)
-    runs = [*heard, *(side.times for side in sides)]
+    runs = [*ticks, *(side.times for side in sides)]
     starts = np.zeros(2 * count + 1, np.int64)
     np.cumsum([run.size for run in runs], out=starts[1:])
     times = np.concatenate(runs)

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from penstock.engine.accounting import account
 from penstock.engine.grading import Grader
-from penstock.engine.heard import Heard, hear, silence, too_far_ahead
 from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
@@ -25,6 +24,7 @@ from penstock.engine.priorities import RESULT_KINDS, rank, redefine, set_residen
 from penstock.engine.sampling import Sampler
 from penstock.engine.scores import scores_of
 from penstock.engine.store import Store, row_overhead
+from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import (
     Evict,
@@ -143,17 +143,17 @@ class Operator:
     def process(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[Heard] | None = None,
+        stream_progress: Sequence[StreamProgress] | None = None,
     ) -> pa.Table:
         """Join one batch and give its results; see `pieces`."""
         return pa.concat_tables(
-            [self.plan.result_schema.empty_table(), *self.pieces(tables, heard)]
+            [self.plan.result_schema.empty_table(), *self.pieces(tables, stream_progress)]
         )
 
     def pieces(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[Heard] | None = None,
+        stream_progress: Sequence[StreamProgress] | None = None,
     ) -> Iterator[pa.Table]:
         """Join one batch and give its results piece by piece.
 
@@ -163,19 +163,23 @@ class Operator:
         ----------
         tables
             For each stream the rows that came; a stream may be left out if none did.
-        heard
+        stream_progress
             How far each stream has come, by the rows of all shards; None if there are no others.
         """
-        bounds = [self._bound(s, tables, heard) for s in range(len(self.plan.sides))]
+        bounds = [self._bound(s, tables, stream_progress) for s in range(len(self.plan.sides))]
         sides = [self._read(s, tables, bound) for s, bound in enumerate(bounds)]
-        for watch, bound, each in zip(self.watches, bounds, heard or (), strict=heard is not None):
+        for watch, bound, each in zip(
+            self.watches, bounds, stream_progress or (), strict=stream_progress is not None
+        ):
             watch.whole += each.rows
             known = (watch.greatest, each.latest_before(bound))
             watch.greatest = max((time for time in known if time is not None), default=None)
         places = self.store.make_places([side.times for side in sides])
         ticks = [
             each.before(bound)
-            for each, bound in zip(heard or [silence(self.plan)] * len(sides), bounds, strict=True)
+            for each, bound in zip(
+                stream_progress or [no_progress(self.plan)] * len(sides), bounds, strict=True
+            )
         ]
         merged = merge(self.plan, sides, places, ticks)
         rank(self, sides, merged)
@@ -189,13 +193,20 @@ class Operator:
         self.coder.forget(self.store.live_words)
 
     def _bound(
-        self, s: int, tables: Mapping[str, pa.Table], heard: Sequence[Heard] | None
+        self,
+        s: int,
+        tables: Mapping[str, pa.Table],
+        stream_progress: Sequence[StreamProgress] | None,
     ) -> float | None:
         """Give the time from which on a stream's rows are too far ahead to be believed."""
         side = self.plan.sides[s]
-        if side.max_ahead is None or (heard is None and side.name not in tables):
+        if side.max_ahead is None or (stream_progress is None and side.name not in tables):
             return None
-        known = hear(self.plan, s, tables[side.name]) if heard is None else heard[s]
+        known = (
+            progress_of(self.plan, s, tables[side.name])
+            if stream_progress is None
+            else stream_progress[s]
+        )
         return too_far_ahead(known, side.max_ahead, self.watches[s])
 
     def _read(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Columns:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from penstock.engine.heard import hear_all
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
 from penstock.engine.sharding import route
 from penstock.engine.store import row_overhead
+from penstock.engine.stream_progress import progress_of_all
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import total
 
@@ -60,10 +60,10 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
     operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
     results = [plan.result_schema.empty_table()]
     for batch in _in_step(batches):
-        heard = hear_all(plan, batch) if shards > 1 else None
+        stream_progress = progress_of_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for operator, part in zip(operators, routed, strict=True):
-            results.extend(operator.pieces(part, heard))
+            results.extend(operator.pieces(part, stream_progress))
     metrics = total(operator.metrics() for operator in operators)
     return Replay(pa.concat_tables(results), metrics)
 
