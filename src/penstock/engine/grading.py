@@ -269,7 +269,7 @@ class Grader(Learner):
         rows = rows[: grid.gather(memory, s, rows)]
         likely = rows["priority"]
         if self._expert.needs_fresh:
-            likely = self._likeliness.of(s, rows["value"], rows["word"])
+            likely = self._likeliness.of(s, rows["value"], rows["key_word"])
         ages = np.maximum((self._now - rows["time"]) / float(self._span(s)), 0.0)
         tuples = Waiting(ages, likely, rows["matches"])
         row = np.ascontiguousarray(rows["row"])

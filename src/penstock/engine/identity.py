@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.columns import decoded
-from penstock.engine.kernels.words import fold, hash_each, stir_each
+from penstock.engine.kernels.key_hash import combine_hash_each, hash_each, hash_lists
 
 # What stands for a null, and what every hash begins with: any words will do.
 _NULL = np.int64(0x1D8AF066F1B4A2C3)
@@ -35,7 +35,7 @@ def content_hashes(table: pa.Table) -> Integers:
     """
     hashes = np.full(table.num_rows, _START)
     for column in table.columns:
-        stir_each(hashes, _hashes(decoded(column)))
+        combine_hash_each(hashes, _hashes(decoded(column)))
     return hashes
 
 
@@ -48,10 +48,10 @@ def draws(seed: int, stream: int, times: Array, identities: Integers) -> Floats:
     (3, True)
     """
     hashes = np.full(times.size, seed, np.int64)
-    stir_each(hashes, np.full(times.size, stream, np.int64))
-    stir_each(hashes, _bits(times))
-    stir_each(hashes, identities)
-    stir_each(hashes, _number_among_equals(times, identities))
+    combine_hash_each(hashes, np.full(times.size, stream, np.int64))
+    combine_hash_each(hashes, _bits(times))
+    combine_hash_each(hashes, identities)
+    combine_hash_each(hashes, _number_among_equals(times, identities))
     return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
@@ -86,7 +86,7 @@ def _hashes(array: pa.Array) -> Integers:
 def _of_structs(array: pa.StructArray) -> Integers:
     hashes = np.full(len(array), _START)
     for child in array.flatten():
-        stir_each(hashes, _hashes(child))
+        combine_hash_each(hashes, _hashes(child))
     return hashes
 
 
@@ -96,7 +96,7 @@ def _of_lists(array: pa.ListArray) -> Integers:
     else:
         offsets = array.offsets.to_numpy()
     hashes = np.empty(len(array), np.int64)
-    fold(_hashes(array.values), offsets.astype(np.int64), hashes)
+    hash_lists(_hashes(array.values), offsets.astype(np.int64), hashes)
     return hashes
 
 
@@ -107,7 +107,7 @@ def _of_decimals(array: pa.Array) -> Integers:
     words = raw.view(np.int32 if width == 4 else np.int64).astype(np.int64)
     hashes = np.full(len(array), _START)
     for column in words.T:
-        stir_each(hashes, np.ascontiguousarray(column))
+        combine_hash_each(hashes, np.ascontiguousarray(column))
     return hashes
 
 

@@ -49,7 +49,7 @@ class Columns:
 
     index: Integers  # of the row in its table
     times: Array
-    words: Integers
+    key_words: Integers
     values: Array
     has_key: Mask
     identities: Integers  # hashes of the rows' contents; empty where not wanted
@@ -117,11 +117,11 @@ def read_side(
     if ties:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
-    words, values, has_key = read_keys(plan, side, table, coder, hashes=wanted.hashes)
+    key_words, values, has_key = read_keys(plan, side, table, coder, hashes=wanted.hashes)
     has_key = has_key[index]
     watch.null_keys += int(index.size - np.count_nonzero(has_key))
     sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
-    return Columns(index, kept, words[index], values[index], has_key, identities, sizes)
+    return Columns(index, kept, key_words[index], values[index], has_key, identities, sizes)
 
 
 def is_hashed(plan: Plan) -> bool:
@@ -135,14 +135,14 @@ def read_keys(
     """Give each row's word and value, and whether it has a key that can match."""
     if plan.keys:
         columns = [table.column(name) for name in side.columns]
-        words, good = coder.words(columns)
+        key_words, good = coder.key_words(columns)
         if hashes and is_hashed(plan):
-            return words, coder.hashes(columns), good
-        return words, np.zeros(1, plan.values.dtype).repeat(words.size), good
+            return key_words, coder.hashes(columns), good
+        return key_words, np.zeros(1, plan.values.dtype).repeat(key_words.size), good
     values, good = plan.values.read(table.column(side.columns[0]))
     if plan.rule.kind == layout.EQUAL:
-        words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
-        return words, values, good
+        key_words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
+        return key_words, values, good
     if values.dtype.kind == "f" and plan.rule.kind != layout.COMPARE:
         good = good & np.isfinite(values)  # an infinity is at no distance from anything
     return np.zeros(values.size, np.int64), np.where(good, values, 0), good
@@ -180,7 +180,7 @@ def merge(
     merged = Merged(arrivals, order, int(starts[count]))
     arrivals["stream"] = run_of % count
     arrivals["time"] = times[order]
-    arrivals["word"] = merged.spread([side.words for side in sides])
+    arrivals["key_word"] = merged.spread([side.key_words for side in sides])
     arrivals["value"] = merged.spread([side.values for side in sides])
     arrivals["ref"] = merged.spread([side.index for side in sides])
     arrivals["place"] = merged.spread(places)

@@ -154,7 +154,7 @@ class Learner(ABC):
             mine = self._mine(arrivals, s, at, stop)
             likely = np.zeros(0)
             if mine.size:
-                likely = self._likeliness.of(s, mine["value"], mine["word"])
+                likely = self._likeliness.of(s, mine["value"], mine["key_word"])
                 self._meet(s, arrivals, mine, likely)
             self._coming[s] = mine, likely
 
@@ -170,7 +170,9 @@ class Learner(ABC):
             came = int(np.searchsorted(mine["at"], stop))
             self._rates.count(s, came)
             if came:
-                self._likeliness.note(s, mine["value"][:came], mine["word"][:came], likely[:came])
+                self._likeliness.note(
+                    s, mine["value"][:came], mine["key_word"][:came], likely[:came]
+                )
 
     def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
         """List the arrivals of a stream that have a key."""
@@ -260,7 +262,7 @@ class Learner(ABC):
             )
         memory.watched["counted"][watched_places] = entries["matches"]
         if self._likeliness is not None:
-            words = memory.slots[rows["slot"], layout.WORD]
+            words = memory.slots[rows["slot"], layout.KEY_WORD]
             memory.watched["likeliness"][watched_places] = self._likeliness.of(
                 s, rows["value"], words
             )

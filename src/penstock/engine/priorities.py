@@ -46,7 +46,7 @@ def rank(operator: Operator, sides: list[Columns], merged: Merged) -> None:
         return
     if operator.monitor is not None:
         lots = [
-            operator.monitor.draws(s, side.times, side.words, side.values)
+            operator.monitor.draws(s, side.times, side.key_words, side.values)
             for s, side in enumerate(sides)
         ]
         merged.arrivals["draw"] = merged.spread(lots)

@@ -84,7 +84,7 @@ class Sampler(Learner):
             self._told[s] = arrivals["priority"][mine["at"]]
             return
         draws = np.mod(arrivals["draw"][mine["at"]] * _OTHER_BITS, 1.0)
-        matches = self._matches(s, mine["value"], mine["word"])
+        matches = self._matches(s, mine["value"], mine["key_word"])
         arrivals["priority"][mine["at"]] = self._limits(matches, draws)
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
@@ -123,7 +123,7 @@ class Sampler(Learner):
         rows = self._store.in_queue(s)
         if not rows.size or self._is_given[s]:
             return
-        words = memory.slots[memory.rows["slot"][rows], layout.WORD]
+        words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
         matches = self._matches(s, memory.rows["value"][rows], words)
         limits = self._limits(matches, np.full(rows.size, 0.5))
         memory.odds["limit"][rows] = np.minimum(limits, layout.NO_MATCH - 1)

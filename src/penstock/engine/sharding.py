@@ -22,7 +22,7 @@ import pyarrow as pa
 from penstock.engine.identity import content_hashes
 from penstock.engine.intake import read_keys
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.words import stir_each
+from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.engine.keys import KeyCoder
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Integers:
     side = plan.sides[s]
     if plan.keys:
         return KeyCoder(plan.keys).hashes([table.column(name) for name in side.columns])
-    words, _, good = read_keys(plan, side, table, KeyCoder(()))
-    return np.where(good, words, 0)
+    key_words, _, good = read_keys(plan, side, table, KeyCoder(()))
+    return np.where(good, key_words, 0)
 
 
 def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Integers, Integers]:
@@ -109,5 +109,5 @@ def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Integers, Integers]:
 
 def _by_hash(words: Integers, shards: int) -> Integers:
     hashes = np.zeros(words.size, np.int64)
-    stir_each(hashes, words)
+    combine_hash_each(hashes, words)
     return (hashes.view(np.uint64) % np.uint64(shards)).astype(np.int64)

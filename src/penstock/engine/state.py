@@ -302,7 +302,7 @@ def _refill_stream(
         number = payload.number_of(serial)
         arrivals["stream"] = s
         arrivals["time"] = times[places]
-        arrivals["word"] = words[places]
+        arrivals["key_word"] = words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
         arrivals["priority"] = window.priorities[places]

@@ -33,7 +33,7 @@ def look_ahead(memory: Memory, arrivals: Array, start: int, stop: int, results: 
     count = stop - start
     read = 0
     for i in range(count):
-        ahead[i] = find(memory, arrivals[start + i]["word"], wide(0))
+        ahead[i] = find(memory, arrivals[start + i]["key_word"], wide(0))
     for i in range(count):
         slot = ahead[i]
         cursor[i] = NOTHING

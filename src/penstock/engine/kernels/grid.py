@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.kernels.jit import inner, kernel
-from penstock.engine.kernels.layout import CELL, EARLIER, LATER, NOTHING, WATCHED, WORD, Memory
+from penstock.engine.kernels.layout import CELL, EARLIER, KEY_WORD, LATER, NOTHING, WATCHED, Memory
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Integers
@@ -30,7 +30,7 @@ def graded_type(time: DType, value: DType) -> DType:
             ("row", np.int64),
             ("time", time),
             ("value", value),
-            ("word", np.int64),
+            ("key_word", np.int64),
             ("priority", np.float64),
             ("matches", np.float64),
         ]
@@ -39,7 +39,7 @@ def graded_type(time: DType, value: DType) -> DType:
 
 def coming_type(value: DType) -> DType:
     """Give the record of an arrival that is to be graded."""
-    return np.dtype([("at", np.int64), ("value", value), ("word", np.int64)])
+    return np.dtype([("at", np.int64), ("value", value), ("key_word", np.int64)])
 
 
 # Columns of `cells`.
@@ -250,7 +250,7 @@ def gather(memory: Memory, stream: int, into: Array) -> int:
         into[count]["row"] = row
         into[count]["time"] = memory.rows[row]["time"]
         into[count]["value"] = memory.rows[row]["value"]
-        into[count]["word"] = memory.slots[memory.rows[row]["slot"], WORD]
+        into[count]["key_word"] = memory.slots[memory.rows[row]["slot"], KEY_WORD]
         into[count]["priority"] = memory.rows[row]["priority"]
         into[count]["matches"] = memory.rows[row]["matches"]
         count += 1
@@ -274,7 +274,7 @@ def select(arrivals: Array, stream: int, at: int, stop: int, into: Array) -> int
         if arrivals[place]["stream"] == stream and arrivals[place]["blank"] == 0:
             into[count]["at"] = place
             into[count]["value"] = arrivals[place]["value"]
-            into[count]["word"] = arrivals[place]["word"]
+            into[count]["key_word"] = arrivals[place]["key_word"]
             count += 1
     return count
 

@@ -82,7 +82,7 @@ WATCHED: Final = -2
 MOST_MATCHES: Final = 32767
 
 # Columns of `slots`.
-WORD: Final = 0
+KEY_WORD: Final = 0
 SUB: Final = 1
 COUNT: Final = 2
 HEAD: Final = 3
@@ -125,7 +125,7 @@ def arrival_type(time: DType, value: DType) -> DType:
     return np.dtype(
         [
             ("time", time),
-            ("word", np.int64),
+            ("key_word", np.int64),
             ("value", value),
             ("priority", np.float64),
             ("draw", np.float64),  # in [0, 1): who is watched
@@ -329,7 +329,7 @@ class Memory(NamedTuple):
     """Everything that the kernels work on."""
 
     rows: Array
-    slots: Integers  # WORD, SUB, COUNT, then one HEAD per stream
+    slots: Integers  # KEY_WORD, SUB, COUNT, then one HEAD per stream
     table: Integers  # open addressing: 0, or a hash tag and slot + 1
     queue: Indices
     heaps: Indices  # one line per stream; two where there is one for the mature

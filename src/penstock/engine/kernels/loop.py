@@ -192,7 +192,7 @@ def insert(memory: Memory, arrival: np.void, slot: int, birth: int, watched: boo
     streams[stream]["head"] = min(streams[stream]["head"], arrival["place"])
     if slot == NOTHING:
         if rule["kind"] == EQUAL:
-            slot = find_or_create(memory, arrival["word"], wide(0))
+            slot = find_or_create(memory, arrival["key_word"], wide(0))
         else:
             bucket = bucket_of(memory, arrival["value"])
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
@@ -298,7 +298,7 @@ def join(
         if equal:
             slot = ahead[at - first]
             if slot == NOTHING:
-                slot = find(memory, arrival["word"], wide(0))
+                slot = find(memory, arrival["key_word"], wide(0))
             fits = probe_equal(memory, partial, arrival, slot, results)
         else:
             fits = probe_range(memory, ranges, arrival, results)

@@ -19,10 +19,10 @@ import numpy as np
 
 from penstock.engine.kernels import heap
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
+from penstock.engine.kernels.key_hash import combine_hash
 from penstock.engine.kernels.layout import NO_MATCH, NOTHING, WATCHED, Memory
 from penstock.engine.kernels.removal import evict
 from penstock.engine.kernels.watch import add_to_gauge
-from penstock.engine.kernels.words import stir
 
 if TYPE_CHECKING:
     from penstock.engine.kernels.results import Results
@@ -51,9 +51,9 @@ def _skip(key: np.int64, fraction: float) -> tuple[np.int64, float, np.int64]:
 
     X ~ G(p), by inversion; the key follows from the one before.
     """
-    key = stir(key, np.int64(1))
+    key = combine_hash(key, np.int64(1))
     first = np.float64(np.uint64(key) >> _SHIFT) * _UNIT
-    key = stir(key, np.int64(2))
+    key = combine_hash(key, np.int64(2))
     second = np.float64(np.uint64(key) >> _SHIFT) * _UNIT
     steps = 1.0
     if fraction < 1.0:
