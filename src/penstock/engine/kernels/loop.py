@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels import grid, heap, lots, merits, residence
-from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find, find_or_create, link
 from penstock.engine.kernels.jit import NO, inner, kernel, rare, wide
@@ -21,6 +20,7 @@ from penstock.engine.kernels.layout import (
     NOTHING,
     Memory,
 )
+from penstock.engine.kernels.prefetch import prefetch
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.queue import oldest
@@ -277,13 +277,13 @@ def join(
     """
     rule = memory.rule[0]
     streams = memory.streams
-    ahead = results.ahead
+    prefetched = results.prefetched
     equal = rule["kind"] == EQUAL
     first = start
     for at in range(start, stop):
-        if equal and (at - start) % ahead.size == 0:
+        if equal and (at - start) % prefetched.size == 0:
             first = at
-            look_ahead(memory, arrivals, at, min(at + ahead.size, stop), results)
+            prefetch(memory, arrivals, at, min(at + prefetched.size, stop), results)
         arrival = arrivals[at]
         stream = wide(arrival["stream"])
         place = streams[stream]["base"] + arrival["place"]
@@ -296,7 +296,7 @@ def join(
         slot = NOTHING
         before = results.produced[0]
         if equal:
-            slot = ahead[at - first]
+            slot = prefetched[at - first]
             if slot == NOTHING:
                 slot = find(memory, arrival["key_word"], wide(0))
             fits = probe_equal(memory, partial, arrival, slot, results)

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
-# Tuples for which the loop looks ahead at a time: see `ahead`.
+# Tuples for which the loop looks ahead at a time: see `prefetch`.
 _AHEAD = 64
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
 # enough to bound the memory that a join with very many results takes.
@@ -25,7 +25,7 @@ class Results(NamedTuple):
     weights: Floats  # how many results each stands for, and what it was chosen with;
     clusters: Integers  # only of a sample
     produced: Integers  # one element: how many there are
-    ahead: Integers  # of the coming tuples: their slots, and rows that they will touch
+    prefetched: Integers  # of the coming tuples: their slots, and rows that they will touch
     cursor: Integers
     read: Integers  # one element, the sum of what was read ahead: so that it is really read
 
