@@ -107,8 +107,8 @@ def test_a_stream_is_not_believed_to_be_further_ahead_than_its_own_rows() -> Non
     feed(operator, [1, 2, 3], [2000], [])
     assert feed(operator, [4], [5]) == [1, 1]
     assert clock(operator) == 5
-    watch = operator.watches[0]
-    assert (watch.accepted, watch.ahead) == (1, 0)
+    counters = operator.counters[0]
+    assert (counters.accepted, counters.ahead) == (1, 0)
 
 
 @pytest.mark.parametrize("lateness", [0, 60])

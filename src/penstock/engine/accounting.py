@@ -19,23 +19,25 @@ def account(operator: Operator) -> Metrics:
     streams = {}
     total_bytes = 0.0
     for s, side in enumerate(operator.plan.sides):
-        record, watch = records[s], operator.watches[s]
+        record, counters = records[s], operator.counters[s]
         rows, size = (
-            operator.measured[s] if operator.memory_limit else (watch.arrived, watch.payload_bytes)
+            operator.measured[s]
+            if operator.memory_limit
+            else (counters.arrived, counters.payload_bytes)
         )
         row_bytes = float(size / rows) if rows else 0.0
         counted = ("dropped", "evicted", "expired", "held", "held_most", "ended")
         # One shard answers for what came to all of them; the rest of what it got are copies.
-        arrived = watch.arrived
+        arrived = counters.arrived
         if operator.shards > 1:
-            arrived = watch.whole if operator.shard == 0 else 0
+            arrived = counters.whole if operator.shard == 0 else 0
         streams[side.name] = StreamMetrics(
             arrived=arrived,
-            copies=watch.arrived - arrived,
-            late=watch.late,
-            bad_times=watch.bad_times,
-            far_ahead=watch.far_ahead,
-            null_keys=watch.null_keys,
+            copies=counters.arrived - arrived,
+            late=counters.late,
+            bad_times=counters.bad_times,
+            far_ahead=counters.far_ahead,
+            null_keys=counters.null_keys,
             row_bytes=row_bytes,
             lived=float(record["lived"]),
             lived_squares=float(record["lived_squares"]),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Watch:
+class StreamCounters:
     """What one stream has shown so far, beyond its clock."""
 
     arrived: int = 0
@@ -84,7 +84,7 @@ def read_side(
     table: pa.Table,
     coder: KeyCoder,
     *,
-    watch: Watch,
+    counters: StreamCounters,
     wanted: Wanted,
     greatest: float | None,
     bound: float | None,
@@ -95,15 +95,15 @@ def read_side(
     bound on.
     """
     times, good = plan.time.read(table.column(side.time))
-    watch.bad_times += int(good.size - np.count_nonzero(good))
+    counters.bad_times += int(good.size - np.count_nonzero(good))
     if greatest is not None:
         on_time = times >= greatest - side.lateness
         late = good & ~on_time
-        watch.late += int(np.count_nonzero(late))
+        counters.late += int(np.count_nonzero(late))
         good &= on_time
     if bound is not None:
         far = good & (times >= bound)
-        watch.far_ahead += int(np.count_nonzero(far))
+        counters.far_ahead += int(np.count_nonzero(far))
         good &= ~far
     index = np.flatnonzero(good)
     kept = times[index]
@@ -119,7 +119,7 @@ def read_side(
         index, kept, identities = index[order], kept[order], identities[order]
     key_words, values, has_key = read_keys(plan, side, table, coder, hashes=wanted.hashes)
     has_key = has_key[index]
-    watch.null_keys += int(index.size - np.count_nonzero(has_key))
+    counters.null_keys += int(index.size - np.count_nonzero(has_key))
     sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
     return Columns(index, kept, key_words[index], values[index], has_key, identities, sizes)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock.engine.accounting import account
 from penstock.engine.grading import Grader
-from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
+from penstock.engine.intake import Columns, Merged, StreamCounters, Wanted, merge, read_side
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
@@ -103,7 +103,7 @@ class Operator:
         if self.scores is not None:
             self.store.memory.rule["result"] = RESULT_KINDS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
-        self.watches = [Watch() for _ in plan.sides]
+        self.counters = [StreamCounters() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
         self.measured = np.zeros((count, 2), np.int64)
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
@@ -168,12 +168,12 @@ class Operator:
         """
         bounds = [self._bound(s, tables, stream_progress) for s in range(len(self.plan.sides))]
         sides = [self._read(s, tables, bound) for s, bound in enumerate(bounds)]
-        for watch, bound, each in zip(
-            self.watches, bounds, stream_progress or (), strict=stream_progress is not None
+        for counters, bound, each in zip(
+            self.counters, bounds, stream_progress or (), strict=stream_progress is not None
         ):
-            watch.whole += each.rows
-            known = (watch.greatest, each.latest_before(bound))
-            watch.greatest = max((time for time in known if time is not None), default=None)
+            counters.whole += each.rows
+            known = (counters.greatest, each.latest_before(bound))
+            counters.greatest = max((time for time in known if time is not None), default=None)
         places = self.store.make_places([side.times for side in sides])
         ticks = [
             each.before(bound)
@@ -207,21 +207,21 @@ class Operator:
             if stream_progress is None
             else stream_progress[s]
         )
-        return too_far_ahead(known, side.max_ahead, self.watches[s])
+        return too_far_ahead(known, side.max_ahead, self.counters[s])
 
     def _read(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Columns:
-        side, payload, watch = self.plan.sides[s], self.payloads[s], self.watches[s]
+        side, payload, counters = self.plan.sides[s], self.payloads[s], self.counters[s]
         table = tables.get(side.name)
         if table is not None:
             payload.begin(table.combine_chunks())
-            watch.arrived += table.num_rows
-            watch.payload_bytes += table.nbytes
+            counters.arrived += table.num_rows
+            counters.payload_bytes += table.nbytes
         return read_side(
             self.plan,
             side,
             payload.batch,
             self.coder,
-            watch=watch,
+            counters=counters,
             wanted=self._wanted,
             greatest=self._greatest(s),
             bound=bound,
@@ -229,8 +229,8 @@ class Operator:
 
     def _greatest(self, s: int) -> int | float | None:
         """Give the greatest time that a stream has shown in earlier batches, to any shard."""
-        if self.watches[s].greatest is not None:
-            return self.watches[s].greatest
+        if self.counters[s].greatest is not None:
+            return self.counters[s].greatest
         clock: int | float = self.store.memory.streams["clock"][s].item()
         return None if clock == layout.NEVER else clock
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from penstock.engine.arrays import Array, Integers
-    from penstock.engine.intake import Watch
+    from penstock.engine.intake import StreamCounters
     from penstock.engine.plan import Plan
 
 
@@ -100,7 +100,9 @@ def progress_of_all(plan: Plan, tables: Mapping[str, pa.Table]) -> list[StreamPr
     ]
 
 
-def too_far_ahead(stream_progress: StreamProgress, most: float, watch: Watch) -> float | None:
+def too_far_ahead(
+    stream_progress: StreamProgress, most: float, counters: StreamCounters
+) -> float | None:
     """Return the time from which a stream's rows are too far ahead; None if none are.
 
     Rows are too far ahead if there is a gap of more than `most` before them. They are set aside,
@@ -110,7 +112,7 @@ def too_far_ahead(stream_progress: StreamProgress, most: float, watch: Watch) ->
     """
     if not stream_progress.times.size:
         return None
-    first = stream_progress.times[0].item() if watch.reached is None else watch.reached
+    first = stream_progress.times[0].item() if counters.reached is None else counters.reached
     # A row older than that may be late or in order, but no gap begins at it.
     known = np.maximum(stream_progress.times, first)
     gaps = np.flatnonzero(np.diff(known, prepend=first) > most)
@@ -119,13 +121,13 @@ def too_far_ahead(stream_progress: StreamProgress, most: float, watch: Watch) ->
     start = 0  # rows before the run in which the stream is taken to be
     for gap in gaps.tolist():
         before, beyond = int(ends[gap]) - start, rows - int(ends[gap])
-        if beyond + watch.ahead <= max(before, watch.accepted):
-            watch.ahead = beyond if before else watch.ahead + beyond
-            watch.accepted = before or watch.accepted
+        if beyond + counters.ahead <= max(before, counters.accepted):
+            counters.ahead = beyond if before else counters.ahead + beyond
+            counters.accepted = before or counters.accepted
             if before:
-                watch.reached = max(first, stream_progress.times[gap - 1].item())
+                counters.reached = max(first, stream_progress.times[gap - 1].item())
             return stream_progress.times[gap].item()
-        start, watch.accepted, watch.ahead = int(ends[gap]), 0, 0
-    watch.accepted, watch.ahead = rows - start, 0
-    watch.reached = max(first, stream_progress.times[-1].item())
+        start, counters.accepted, counters.ahead = int(ends[gap]), 0, 0
+    counters.accepted, counters.ahead = rows - start, 0
+    counters.reached = max(first, stream_progress.times[-1].item())
     return None
