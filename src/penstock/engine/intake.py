@@ -57,7 +57,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReadOptions:
     """What is needed of each row beyond its time and key.
 
     Attributes
@@ -85,7 +85,7 @@ def read_side(
     coder: KeyCoder,
     *,
     counters: StreamCounters,
-    wanted: Wanted,
+    options: ReadOptions,
     greatest: float | None,
     bound: float | None,
 ) -> Columns:
@@ -111,16 +111,16 @@ def read_side(
         order = np.argsort(kept, kind="stable")
         index, kept = index[order], kept[order]
     identities = np.zeros(0, np.int64)
-    ties = wanted.order and bool(np.any(kept[1:] == kept[:-1]))
-    if ties or wanted.identities:
+    ties = options.order and bool(np.any(kept[1:] == kept[:-1]))
+    if ties or options.identities:
         identities = content_hashes(table)[index]
     if ties:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
-    key_words, values, has_key = read_keys(plan, side, table, coder, hashes=wanted.hashes)
+    key_words, values, has_key = read_keys(plan, side, table, coder, hashes=options.hashes)
     has_key = has_key[index]
     counters.null_keys += int(index.size - np.count_nonzero(has_key))
-    sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
+    sizes = row_sizes(table)[index] if options.sizes else np.zeros(0, np.int64)
     return Columns(index, kept, key_words[index], values[index], has_key, identities, sizes)
 
 

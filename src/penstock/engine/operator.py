@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock.engine.accounting import account
 from penstock.engine.grading import Grader
-from penstock.engine.intake import Columns, Merged, StreamCounters, Wanted, merge, read_side
+from penstock.engine.intake import Columns, Merged, ReadOptions, StreamCounters, merge, read_side
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
@@ -110,7 +110,7 @@ class Operator:
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
         self._produced = make_results(count, plan.time.dtype)  # kept, so that it need not grow anew
-        self._wanted = Wanted(
+        self._read_options = ReadOptions(
             order=self.strategy is not None,
             identities=self.strategy is not None and self.strategy.draws,
             sizes=self.memory_limit is not None,
@@ -222,7 +222,7 @@ class Operator:
             payload.batch,
             self.coder,
             counters=counters,
-            wanted=self._wanted,
+            options=self._read_options,
             greatest=self._greatest(s),
             bound=bound,
         )
