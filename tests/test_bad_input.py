@@ -365,7 +365,7 @@ def test_a_clock_duration_is_no_window_over_numbers() -> None:
 def test_windows_of_different_kinds_are_refused() -> None:
     streams = {"asks": ps.Stream(time="t", window=1), "bids": ps.Stream(time="t", window="1 day")}
     words = specification_error(ps.Join, streams=streams, on=ps.Equal("id"))
-    assert 'all of the clock, as "10 minutes", or all plain numbers' in words
+    assert 'all clock durations, such as "10 minutes", or all plain numbers' in words
     assert 'window of stream "bids"' in words
 
 

@@ -95,9 +95,9 @@ def test_a_duration_that_must_be_there_is_not_none(setting: str) -> None:
 
 def test_one_stream_does_not_mix_kinds_of_duration() -> None:
     assert refusal(stream, time="at", window="1 day", lateness=5) == (
-        'durations of a stream must be all of the clock, as "10 minutes", or all plain numbers; '
-        "got {'window of Stream(time=\"at\")': '1 day', 'lateness of Stream(time=\"at\")': 5}; "
-        "streams are joined on one kind of time, so use one kind throughout"
+        'durations of a stream must be all clock durations, such as "10 minutes", or all plain '
+        "numbers; got {'window of Stream(time=\"at\")': '1 day', 'lateness of Stream(time=\"at\")': 5}; "
+        "streams are joined on one kind of time, so use one kind for all"
     )
 
 
@@ -285,7 +285,7 @@ def test_names_differ_in_more_than_case() -> None:
     assert refusal(specification, streams={"bids": DAY, "Bids": DAY}, on=KEY) == (
         "names of streams must be different from each other in more than case; "
         "got ('bids', 'Bids'); "
-        "that is one name twice, as Spark does not tell case apart: rename one"
+        "rename one: Spark ignores case, so they are the same name"
     )
 
 
@@ -300,9 +300,9 @@ def test_streams_are_streams(value: object) -> None:
 def test_a_join_does_not_mix_kinds_of_duration() -> None:
     counted = Stream(time="position", window=5)
     assert refusal(specification, streams={"asks": DAY, "bids": counted}, on=KEY) == (
-        'durations of a join must be all of the clock, as "10 minutes", or all plain numbers; '
-        "got {'window of stream \"asks\"': '1 day', 'window of stream \"bids\"': 5}; "
-        "streams are joined on one kind of time, so use one kind throughout"
+        'durations of a join must be all clock durations, such as "10 minutes", or all plain '
+        "numbers; got {'window of stream \"asks\"': '1 day', 'window of stream \"bids\"': 5}; "
+        "streams are joined on one kind of time, so use one kind for all"
     )
     ahead = Stream(time="position", window=0, max_ahead=2.5)
     message = refusal(specification, streams={"asks": ahead, "bids": DAY}, on=KEY)

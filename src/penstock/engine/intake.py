@@ -1,7 +1,7 @@
-"""From Arrow to arrivals: what a batch holds, as numbers, in merged time order.
+"""From Arrow to arrivals: the rows of a batch as numbers, merged in time order.
 
-What cannot take part is set aside here and counted under its cause: late, without a usable time,
-too far ahead of its stream, without a key.
+Rows that cannot take part are set aside here and counted by cause: late, without a usable time,
+too far ahead of their stream, without a key.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class StreamCounters:
-    """What one stream has shown so far, beyond its clock."""
+    """What is counted of one stream, and how far its time has come."""
 
     arrived: int = 0
     payload_bytes: int = 0
-    accepted: int = 0  # rows of its last batch that had any
+    accepted: int = 0  # rows of its last batch that had accepted rows
     ahead: int = 0  # rows set aside as too far ahead since then
-    reached: float | None = None  # how far the stream is believed to have come
-    greatest: int | float | None = None  # time so far, in the rows of all shards
+    reached: float | None = None  # how far the stream has come, without rows too far ahead
+    greatest: int | float | None = None  # greatest time so far, in the rows of all shards
     whole: int = 0  # rows so far, of all shards, each counted once
     late: int = 0
     bad_times: int = 0
@@ -52,13 +52,13 @@ class Columns:
     key_words: Integers
     values: Array
     has_key: Mask
-    identities: Integers  # hashes of the rows' contents; empty where not wanted
-    sizes: Integers  # bytes of each row; empty where not wanted
+    identities: Integers  # hashes of the rows' contents; empty if not needed
+    sizes: Integers  # bytes of each row; empty if not needed
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is needed of each row beyond its time and key.
+    """What `read_side` computes for each row beyond its time and key.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ReadOptions:
     sizes
         Its size in bytes.
     hashes
-        A hash of its key, where that is not its own word: in place of its value.
+        A hash of its key in place of its value, if the key is interned.
     """
 
     order: bool
@@ -91,8 +91,7 @@ def read_side(
 ) -> Columns:
     """Read one stream's batch: its rows in time order.
 
-    Rows are late before the greatest time so far less the lateness, and too far ahead from the
-    bound on.
+    Rows before `greatest` less the lateness are late. Rows from `bound` on are too far ahead.
     """
     times, good = plan.time.read(table.column(side.time))
     counters.bad_times += int(good.size - np.count_nonzero(good))
@@ -125,14 +124,14 @@ def read_side(
 
 
 def is_hashed(plan: Plan) -> bool:
-    """Say whether keys are numbered as they come, so that only a hash stands for one for ever."""
+    """Return whether keys are interned: their key words can change, only their hashes cannot."""
     return bool(plan.keys) and not (len(plan.keys) == 1 and plan.keys[0].is_word)
 
 
 def read_keys(
     plan: Plan, side: Side, table: pa.Table, coder: KeyCoder, *, hashes: bool = False
 ) -> tuple[Integers, Array, Mask]:
-    """Give each row's word and value, and whether it has a key that can match."""
+    """Return each row's key word and value, and whether it has a key that can match."""
     if plan.keys:
         columns = [table.column(name) for name in side.columns]
         key_words, good = coder.key_words(columns)
@@ -144,7 +143,7 @@ def read_keys(
         key_words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
         return key_words, values, good
     if values.dtype.kind == "f" and plan.rule.kind != layout.COMPARE:
-        good = good & np.isfinite(values)  # an infinity is at no distance from anything
+        good = good & np.isfinite(values)  # an infinity has no distance to any value
     return np.zeros(values.size, np.int64), np.where(good, values, 0), good
 
 
@@ -152,15 +151,15 @@ def read_keys(
 class Merged:
     """All streams' rows as one sequence of arrivals, in time order.
 
-    Priorities and limits are left at 0 for the caller to fill in.
+    Priorities and limits are 0, for the caller to fill in.
     """
 
     arrivals: Array
-    order: Integers  # for each arrival its place in: ticks, then each stream's rows in turn
+    order: Integers  # of each arrival: its index in ticks, then the rows of stream 0, 1, ...
     ticks: int
 
     def spread(self, columns: Sequence[Array]) -> Array:
-        """Give each arrival its value from the streams' columns, 0 for a tick."""
+        """Return each arrival's value from the streams' columns, 0 for a tick."""
         return np.concatenate([np.zeros(self.ticks, columns[0].dtype), *columns])[self.order]
 
 
