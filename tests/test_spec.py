@@ -96,7 +96,8 @@ def test_a_duration_that_must_be_there_is_not_none(setting: str) -> None:
 def test_one_stream_does_not_mix_kinds_of_duration() -> None:
     assert refusal(stream, time="at", window="1 day", lateness=5) == (
         'durations of a stream must be all clock durations, such as "10 minutes", or all plain '
-        "numbers; got {'window of Stream(time=\"at\")': '1 day', 'lateness of Stream(time=\"at\")': 5}; "
+        "numbers; "
+        "got {'window of Stream(time=\"at\")': '1 day', 'lateness of Stream(time=\"at\")': 5}; "
         "streams are joined on one kind of time, so use one kind for all"
     )
 

@@ -1,7 +1,8 @@
-"""Which rows hold this key: an open-addressing table of slots, each the heads of its chains.
+"""The index of rows by key: an open-addressing hash table of slots.
 
-A slot whose last row has left stays in the table until the next `rebuild`, so a slot once found
-stays good for a whole call of the loop, and a key that comes back finds its slot waiting.
+A slot has the head of a chain of rows for each stream. A slot without rows stays in the table
+until the next `rebuild`. So a slot that was found stays valid for a whole call of the loop, and a
+key that comes back finds its old slot.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _POSITIVE = np.uint64(0x3FFFFFFFFFFFFFFF)
 
 @inner
 def mix(key_word: int | np.int64, sub: int | np.int64) -> np.int64:
-    """Spread a key over 62 bits (non-negative)."""
+    """Hash a key word to 62 bits (non-negative)."""
     h = np.uint64(key_word) ^ (np.uint64(sub) << _SUB)
     h = (h ^ (h >> _HALF)) * _FIRST
     h = (h ^ (h >> _29)) * _SECOND
@@ -31,7 +32,7 @@ def mix(key_word: int | np.int64, sub: int | np.int64) -> np.int64:
 
 @inner
 def find(memory: Memory, key_word: int | np.int64, sub: int | np.int64) -> int:
-    """Give the slot of a key, or NOTHING."""
+    """Return the slot of a key, or NOTHING."""
     table = memory.table
     slots = memory.slots
     hashed = mix(key_word, sub)
@@ -51,7 +52,7 @@ def find(memory: Memory, key_word: int | np.int64, sub: int | np.int64) -> int:
 
 @inner
 def _enter(memory: Memory, key_word: int | np.int64, sub: int | np.int64, slot: int) -> None:
-    """Put a slot that is not there into the table."""
+    """Add a slot that is not in the table."""
     table = memory.table
     hashed = mix(key_word, sub)
     mask = table.size - 1
@@ -63,7 +64,7 @@ def _enter(memory: Memory, key_word: int | np.int64, sub: int | np.int64, slot: 
 
 @inner
 def find_or_create(memory: Memory, key_word: int | np.int64, sub: int | np.int64) -> int:
-    """Give the slot of a key, a new one if it has none. There must be a free slot."""
+    """Return the slot of a key, a new one if it has none. There must be a free slot."""
     slot = find(memory, key_word, sub)
     if slot != NOTHING:
         return slot
@@ -87,7 +88,7 @@ def find_or_create(memory: Memory, key_word: int | np.int64, sub: int | np.int64
 
 @kernel
 def rebuild(memory: Memory) -> None:
-    """Free the slots without rows and enter the others anew."""
+    """Free the slots without rows, and put the others into an empty table."""
     slots = memory.slots
     memory.table[:] = 0
     free = NOTHING
@@ -106,7 +107,7 @@ def rebuild(memory: Memory) -> None:
 
 @inner
 def link(memory: Memory, row: int, slot: int, stream: int) -> None:
-    """Put a row at the head of its chain."""
+    """Insert a row at the head of its chain."""
     rows = memory.rows
     slots = memory.slots
     head = slots[slot, HEAD + stream]
@@ -121,7 +122,7 @@ def link(memory: Memory, row: int, slot: int, stream: int) -> None:
 
 @inner
 def unlink(memory: Memory, row: int, stream: int) -> None:
-    """Take a row out of its chain."""
+    """Remove a row from its chain."""
     rows = memory.rows
     slots = memory.slots
     slot = rows[row]["slot"]
