@@ -20,7 +20,7 @@ NAN = float("nan")
 
 
 def coder_for(*streams: list[pa.Array]) -> KeyCoder:
-    """Give the coder for the columns of each stream's key."""
+    """Return the coder for the columns of each stream's key."""
     named = {f"s{i}": [("k", array.type) for array in arrays] for i, arrays in enumerate(streams)}
     return KeyCoder(key_columns(named))
 
@@ -31,7 +31,7 @@ def key_words_of(coder: KeyCoder, arrays: list[pa.Array]) -> list[int | None]:
 
 
 FAMILIES: dict[str, tuple[list[Any], list[pa.DataType]]] = {
-    # Two values, the second one another than the first, in all types that must agree.
+    # Two different values, in all types that must agree.
     "whole": ([1, -2], [pa.int8(), pa.int16(), pa.int32(), pa.int64()]),
     "whole without sign": ([1, 2], [pa.uint8(), pa.uint16(), pa.uint32(), pa.int64()]),
     "unsigned": ([2**64 - 1, 1], [pa.uint64()]),
@@ -141,7 +141,7 @@ def test_several_columns_are_equal_only_if_each_of_them_is(
                 assert (word == other_word) == (row == other)
 
 
-def test_a_column_without_any_value_goes_with_every_family() -> None:
+def test_a_column_of_nulls_can_be_compared_with_every_family() -> None:
     for values, types in FAMILIES.values():
         array = array_of(values, types[0])
         nulls = pa.nulls(2)
@@ -202,7 +202,7 @@ def kept(*key_words: int) -> Integers:
     return np.array(key_words, np.int64)
 
 
-def test_keys_in_memory_keep_their_words_and_the_rest_is_forgotten() -> None:
+def test_keys_in_memory_keep_their_key_words_and_the_others_are_removed() -> None:
     coder = KeyCoder((KeyColumn("text"),))
     before = key_words_of(coder, text(0, 5_000))
     live = kept(*(word for word in before[::100] if word is not None))
@@ -217,14 +217,14 @@ def test_keys_in_memory_keep_their_words_and_the_rest_is_forgotten() -> None:
     assert forgotten.isdisjoint(before)  # no key word is used twice
 
 
-def test_a_few_keys_are_not_worth_forgetting() -> None:
+def test_a_few_keys_are_not_removed() -> None:
     coder = KeyCoder((KeyColumn("text"),))
     before = key_words_of(coder, text(0, 100))
     coder.forget(lambda: pytest.fail("must not be asked"))
     assert key_words_of(coder, text(0, 100)) == before
 
 
-def test_forgetting_is_put_off_until_twice_as_many_keys_have_come() -> None:
+def test_keys_are_removed_again_once_twice_as_many_have_come() -> None:
     coder = KeyCoder((KeyColumn("text"),))
     key_words, _ = coder.key_words([pa.chunked_array(text(0, 10_000))])
     coder.forget(lambda: key_words)
@@ -232,15 +232,15 @@ def test_forgetting_is_put_off_until_twice_as_many_keys_have_come() -> None:
     coder.forget(lambda: pytest.fail("must not be asked"))
 
 
-def test_keys_that_are_their_own_words_are_not_remembered() -> None:
+def test_keys_that_are_their_own_key_words_are_not_interned() -> None:
     coder = KeyCoder((KeyColumn("whole"),))
     assert key_words_of(coder, [pa.array(range(5_000))]) == list(range(5_000))
     coder.forget(lambda: pytest.fail("must not be asked"))
     assert coder._interned is None
 
 
-def test_hashes_of_keys_are_what_they_have_always_been() -> None:
-    # Shards of earlier versions stand and fall with these.
+def test_hashes_of_keys_are_those_of_earlier_versions() -> None:
+    # Rows are sent to the shards of earlier versions by these.
     whole, name = pa.array([7, 7, None]), pa.array(["x", "y", "x"])
     cents = pa.array([Decimal("1.50"), Decimal("-0.01"), None], pa.decimal128(9, 2))
 

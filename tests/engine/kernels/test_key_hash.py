@@ -28,7 +28,7 @@ pytestmark = pytest.mark.nojit
 
 WORDS = st.integers(-(2**63), 2**63 - 1)
 
-# Saved states and shards of earlier versions stand and fall with these.
+# Saved states and shards of earlier versions depend on these.
 GOLDEN_HASHES = {
     b"": 0,
     b"a": -327054986932344948,
@@ -47,7 +47,7 @@ GOLDEN_COMBINED = {
 
 
 def delimited(strings: list[bytes], *, before: int = 0) -> tuple[Bytes, Integers]:
-    """Give strings one after another and their offsets, as Arrow has them: not writeable."""
+    """Return the strings one after another and their offsets, read-only as in Arrow."""
     data = np.frombuffer(bytes(before) + b"".join(strings), np.uint8)
     offsets = before + np.cumsum([0, *map(len, strings)], dtype=np.int64)
     offsets.flags.writeable = False
@@ -60,11 +60,11 @@ def hashes_of(strings: list[bytes]) -> list[int]:
     return [int(each) for each in out]
 
 
-def test_hashes_are_what_they_have_always_been() -> None:
+def test_hashes_are_those_of_earlier_versions() -> None:
     assert dict(zip(GOLDEN_HASHES, hashes_of(list(GOLDEN_HASHES)), strict=True)) == GOLDEN_HASHES
 
 
-def test_combined_hashes_are_what_they_have_always_been() -> None:
+def test_combined_hashes_are_those_of_earlier_versions() -> None:
     combined = {
         key: int(combine_hash(np.int64(key[0]), np.int64(key[1]))) for key in GOLDEN_COMBINED
     }
@@ -115,7 +115,7 @@ def test_keys_of_several_columns_are_written_one_after_another(
 
 
 def empty(entries: int = 64, size: int = 4096) -> Interned:
-    """Make room for so many strings; the table is as small as it may be."""
+    """Make an intern table for this many strings, as small as possible."""
     a, b, c, d = (np.zeros(entries, np.int64) for _ in range(4))
     table = np.zeros(1 << entries.bit_length(), np.int64)
     return Interned(table, a, b, c, d, np.zeros(size, np.uint8), np.zeros(3, np.int64))
@@ -138,7 +138,7 @@ def test_numbers_are_equal_only_for_equal_strings(strings: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_strings_with_the_same_hash_have_numbers_of_their_own(copied: bool) -> None:
+def test_strings_with_the_same_hash_have_different_numbers(copied: bool) -> None:
     one, other = naive.colliding(b"auction1", b"auction2", b"site 007")
     assert one != other
     assert len(set(hashes_of([one, other]))) == 1
