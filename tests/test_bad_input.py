@@ -1,4 +1,4 @@
-"""Bad input harms nothing: it is counted, or refused in the words of the user."""
+"""Bad input is counted, or refused with an error in the user's terms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_PREDICATE: tuple[Predicate, ...] = (
     ps.Compare("!=", **BOTH),
 )
 
-# The same classes, open to what a type checker would refuse.
+# The same classes, without types, so that wrong arguments pass the type checker.
 budget: Callable[..., ps.Budget] = ps.Budget
 stream: Callable[..., ps.Stream] = ps.Stream
 make_join: Callable[..., ps.Join] = ps.Join
@@ -67,7 +67,7 @@ def specification_error(call: Callable[..., object], *args: object, **settings: 
 
 @pytest.mark.parametrize("on", EVERY_PREDICATE, ids=str)
 @pytest.mark.parametrize("bad", [None, NAN], ids=["null", "nan"])
-def test_a_row_without_a_value_matches_nothing_not_even_its_like(
+def test_a_row_without_a_value_matches_nothing_not_even_an_equal_row(
     on: Predicate, bad: float | None
 ) -> None:
     asks, bids = table([1, 2, 3], [1.0, bad, bad]), table([1, 2], [bad, 1.0])
@@ -84,14 +84,14 @@ def test_one_null_of_several_key_columns_is_enough_to_match_nothing() -> None:
     assert [each.null_keys for each in replay.metrics.streams.values()] == [2, 2]
 
 
-def test_a_row_without_a_key_moves_the_clock_all_the_same() -> None:
+def test_a_row_without_a_key_still_moves_the_clock() -> None:
     asks, bids = table([1, 100], [1, None]), table([1, 100], [1, None])
     metrics = join_of().replay({"asks": asks, "bids": bids}).metrics
     assert [each.expired for each in metrics.streams.values()] == [1, 1]
 
 
 @pytest.mark.parametrize("on", EVERY_PREDICATE, ids=str)
-def test_infinities_are_equal_and_in_order_but_at_no_distance(on: Predicate) -> None:
+def test_infinities_are_equal_and_in_order_but_within_no_distance(on: Predicate) -> None:
     rows = table([1, 1, 1], [-INFINITY, 0.0, INFINITY])
     replay = join_of(on).replay({"asks": rows, "bids": rows})
     near = isinstance(on, ps.Within | ps.Band)
@@ -160,7 +160,7 @@ def test_one_wrong_clock_does_not_expire_a_window() -> None:
     assert metrics.emitted == 36
 
 
-def test_without_max_ahead_a_wrong_clock_is_believed() -> None:
+def test_without_max_ahead_a_wrong_clock_is_accepted() -> None:
     asks = [table([0, 1, 2, 3]), table([4, 10**9]), table([5])]
     bids = [table([0, 1, 2, 3]), table([4]), table([5])]
     metrics = join_of().replay({"asks": asks, "bids": bids}).metrics
@@ -258,7 +258,7 @@ def test_times_of_different_kinds_are_not_compared(other: pa.Table) -> None:
     assert "must be comparable" in words
 
 
-def test_a_column_that_is_there_twice_is_refused_even_if_it_is_not_needed() -> None:
+def test_a_column_that_occurs_twice_is_refused_even_if_it_is_not_needed() -> None:
     twice = pa.Table.from_arrays([pa.array([1])] * 4, names=["t", "id", "note", "note"])
     words = schema_error(join_of(), {"asks": ONE, "bids": twice})
     assert 'columns of stream "bids" must have different names; got "note" twice' in words
@@ -326,13 +326,13 @@ def test_a_window_that_is_no_duration_is_refused(wrong: object, hint: str) -> No
 
 
 @pytest.mark.parametrize("window", ["0 seconds", 0, dt.timedelta(0)])
-def test_a_window_of_nothing_joins_what_comes_at_the_same_time(window: object) -> None:
+def test_a_window_of_zero_joins_rows_of_the_same_time(window: object) -> None:
     asks, bids = clock(1, 2, 3), clock(2, 4)
     result = join_of(window=window).replay({"asks": asks, "bids": bids}).result
     assert result["time"].cast(pa.timestamp("s")).cast(pa.int64()).to_pylist() == [2]
 
 
-def test_a_row_with_a_window_of_nothing_joins_older_ones_in_their_windows() -> None:
+def test_a_row_with_a_window_of_zero_joins_older_ones_in_their_windows() -> None:
     streams = {
         "asks": ps.Stream(time="t", window="7 days"),
         "bids": ps.Stream(time="t", window="0 seconds"),
@@ -365,7 +365,7 @@ def test_a_clock_duration_is_no_window_over_numbers() -> None:
 def test_windows_of_different_kinds_are_refused() -> None:
     streams = {"asks": ps.Stream(time="t", window=1), "bids": ps.Stream(time="t", window="1 day")}
     words = specification_error(ps.Join, streams=streams, on=ps.Equal("id"))
-    assert 'all of the clock, as "10 minutes", or all plain numbers' in words
+    assert 'all clock durations, such as "10 minutes", or all plain numbers' in words
     assert 'window of stream "bids"' in words
 
 
@@ -379,7 +379,7 @@ def test_a_window_longer_than_time_itself_is_refused_with_its_stream() -> None:
 
 @pytest.mark.parametrize("setting", ["window", "lateness", "max_ahead"])
 @pytest.mark.parametrize("times", [pa.int64(), pa.float64()], ids=str)
-def test_a_huge_float_is_refused_in_words_or_taken_for_what_it_is(
+def test_a_huge_float_is_refused_with_an_error_or_used_exactly(
     setting: str, times: pa.DataType
 ) -> None:
     rows = pa.table({"t": pa.array([1, 1000], times), "id": [1, 1]})

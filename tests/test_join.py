@@ -233,7 +233,7 @@ def test_micro_batches_of_different_schemas_are_refused_with_their_stream() -> N
 
 def test_no_micro_batch_at_all_is_refused_with_its_stream() -> None:
     words = refusal({"asks": ROWS, "bids": []})
-    assert 'table of stream "bids" must be there to tell its columns; got an empty list' in words
+    assert 'tables of stream "bids" must not be empty; got an empty list' in words
     assert "pass a table without rows" in words
 
 

@@ -22,7 +22,7 @@ from penstock.spec import Specification, Stream
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The same classes, open to what a type checker would refuse.
+# The same classes, without types, so that wrong arguments pass the type checker.
 stream: Callable[..., Stream] = Stream
 budget: Callable[..., Budget] = Budget
 specification: Callable[..., Specification] = Specification
@@ -33,7 +33,7 @@ KEY = Equal("id")
 
 
 class Join(Specification):
-    """As the public class: it adds behaviour, and no field."""
+    """Like the public class: it adds behaviour, but no field."""
 
 
 READABLE = {
@@ -54,7 +54,7 @@ def refusal(make: Callable[..., object], *args: object, **kwargs: object) -> str
 # --- Stream
 
 
-def test_a_stream_keeps_what_was_said() -> None:
+def test_a_stream_keeps_its_settings() -> None:
     said = Stream(time="at", window="7 days", lateness="5 s", max_ahead=dt.timedelta(1))
     assert (said.time, said.window, said.lateness) == ("at", "7 days", "5 s")
     assert said.max_ahead == dt.timedelta(1)
@@ -95,9 +95,10 @@ def test_a_duration_that_must_be_there_is_not_none(setting: str) -> None:
 
 def test_one_stream_does_not_mix_kinds_of_duration() -> None:
     assert refusal(stream, time="at", window="1 day", lateness=5) == (
-        'durations of a stream must be all of the clock, as "10 minutes", or all plain numbers; '
+        'durations of a stream must be all clock durations, such as "10 minutes", or all plain '
+        "numbers; "
         "got {'window of Stream(time=\"at\")': '1 day', 'lateness of Stream(time=\"at\")': 5}; "
-        "streams are joined on one kind of time, so use one kind throughout"
+        "streams are joined on one kind of time, so use one kind for all"
     )
 
 
@@ -201,7 +202,7 @@ def test_the_base_is_no_goal() -> None:
 # --- Specification
 
 
-def test_a_specification_keeps_what_was_said() -> None:
+def test_a_specification_keeps_its_settings() -> None:
     said = Specification(streams=TWO, on=KEY)
     assert said.names == ("auctions", "bids")
     assert said.streams == TWO
@@ -251,14 +252,14 @@ def test_different_specifications_differ() -> None:
     assert limited != replace(limited, goal=Sample())
 
 
-def test_repr_bears_the_name_of_the_class() -> None:
+def test_repr_has_the_name_of_the_class() -> None:
     assert repr(Join(streams=TWO, on=KEY)) == (
         f"Join(streams={TWO!r}, on=Equal('id'), goal=MaxSubset(strategy=None), budget=None, seed=0)"
     )
 
 
 @pytest.mark.parametrize("streams", [{}, {"a": DAY}, [DAY, DAY], None, "ab"])
-def test_two_streams_are_the_least(streams: object) -> None:
+def test_a_join_has_at_least_two_streams(streams: object) -> None:
     assert refusal(specification, streams=streams, on=KEY) == (
         f"streams must be a mapping of at least two names to streams; got {streams!r}; "
         'write streams={"name": Stream(...), "other": Stream(...)}'
@@ -285,7 +286,7 @@ def test_names_differ_in_more_than_case() -> None:
     assert refusal(specification, streams={"bids": DAY, "Bids": DAY}, on=KEY) == (
         "names of streams must be different from each other in more than case; "
         "got ('bids', 'Bids'); "
-        "that is one name twice, as Spark does not tell case apart: rename one"
+        "rename one: Spark ignores case, so they are the same name"
     )
 
 
@@ -300,9 +301,9 @@ def test_streams_are_streams(value: object) -> None:
 def test_a_join_does_not_mix_kinds_of_duration() -> None:
     counted = Stream(time="position", window=5)
     assert refusal(specification, streams={"asks": DAY, "bids": counted}, on=KEY) == (
-        'durations of a join must be all of the clock, as "10 minutes", or all plain numbers; '
-        "got {'window of stream \"asks\"': '1 day', 'window of stream \"bids\"': 5}; "
-        "streams are joined on one kind of time, so use one kind throughout"
+        'durations of a join must be all clock durations, such as "10 minutes", or all plain '
+        "numbers; got {'window of stream \"asks\"': '1 day', 'window of stream \"bids\"': 5}; "
+        "streams are joined on one kind of time, so use one kind for all"
     )
     ahead = Stream(time="position", window=0, max_ahead=2.5)
     message = refusal(specification, streams={"asks": ahead, "bids": DAY}, on=KEY)
@@ -310,7 +311,7 @@ def test_a_join_does_not_mix_kinds_of_duration() -> None:
 
 
 @pytest.mark.parametrize("window", ["1 day", dt.timedelta(1), "0 seconds", 5, 2.5])
-def test_a_plain_zero_goes_with_both_kinds(window: str | float) -> None:
+def test_a_plain_zero_is_valid_with_both_kinds(window: str | float) -> None:
     both = {"a": Stream(time="t", window=window), "b": Stream(time="t", window=0, max_ahead=0.0)}
     assert Specification(streams=both, on=KEY).names == ("a", "b")
 
@@ -395,7 +396,7 @@ def test_the_seed_is_a_whole_number(seed: object) -> None:
     )
 
 
-# --- what is written reads back
+# --- repr
 
 CLOCK = st.one_of(
     st.builds("{} {}".format, st.integers(0, 99), st.sampled_from(["days", "s", "ms"])),

@@ -1,8 +1,8 @@
-"""What a user may say about a join, checked when it is said.
+"""The specification of a join, checked when it is made.
 
-A `Specification` is made of `Stream`s, a predicate, a `Goal` (what to lose least of) and a
-`Budget` (what there is to spend). All are frozen, hashable and can be pickled, and the
-``repr`` of each is the Python that makes it.
+A `Specification` consists of `Stream`s, a predicate, a `Goal` (what to lose least of) and a
+`Budget` (how much memory to use). All are frozen, hashable and can be pickled. The ``repr`` of
+each is the Python expression that makes it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from penstock.predicates import Equal, Predicate
 
 __all__ = ["Specification", "Stream"]
 
-# Columns that a result has besides one for each stream.
+# Columns that a result can have besides one for each stream.
 _OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """A stream of the join: its clock, its window and its disorder.
+    """A stream of the join: its time column, its window and its disorder.
 
     Parameters
     ----------
     time
         Column that holds the time: a timestamp, or a number such as a sequence.
     window
-        How long a tuple can be joined by newer ones: ``"10 minutes"``, a `timedelta`, or a
-        number if time is numeric. With zero it joins its equals in time, and older ones.
+        How long a row can join with newer rows: ``"10 minutes"``, a `timedelta`, or a number
+        if time is numeric. With zero it joins only with rows of the same time, and older ones.
     lateness
-        How far a tuple may come behind the newest one of its stream.
+        How far a row may be behind the newest row of its stream.
     max_ahead
-        How far a tuple may be ahead of its stream; beyond it the tuple is set aside, so
-        that one wrong clock cannot expire a window. None sets no limit.
+        How far a row may be ahead of its stream. A row further ahead is set aside, so that one
+        wrong clock cannot expire a window. None sets no limit.
 
     Examples
     --------
@@ -73,16 +73,16 @@ class Specification:
     Parameters
     ----------
     streams
-        The streams by name, two or more. The mapping is copied; its order is that of the
-        output's columns, and so part of what makes two specifications equal.
+        The streams by name, two or more. The mapping is copied. Its order is that of the
+        output's columns, so two specifications with different orders are not equal.
     on
-        When tuples join.
+        The condition on which rows join.
     goal
         What to lose least of.
     budget
-        What there is to spend; None joins exactly.
+        How much memory to use; None joins exactly.
     seed
-        Of every random draw; from 0 to 2**63 - 1.
+        Seed of every random draw; from 0 to 2**63 - 1.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Specification:
 
     streams: Mapping[str, Stream]
     on: Predicate
-    goal: Goal = MaxSubset()  # noqa: RUF009  # frozen: one for all is as good as one for each
+    goal: Goal = MaxSubset()  # noqa: RUF009  # frozen, so it can be shared
     budget: Budget | None = None
     seed: int = 0
     names: tuple[str, ...] = field(init=False, repr=False)
@@ -152,7 +152,7 @@ class Specification:
                         f"frequencies of {type(self.goal).__name__}",
                         "given with an equality",
                         self.on,
-                        "leave them out: how often values match is learnt",
+                        "leave them out: how often values match is learned",
                     )
                 )
 
@@ -173,7 +173,7 @@ class Specification:
                 )
         missing = ", ".join(f'"{name}"' for name in self.names if name not in of)
         if missing:
-            hint = f"add {missing}; 1 makes all tuples of a stream alike"
+            hint = f"add {missing}; 1 makes all rows of a stream equally important"
             raise SpecificationError(
                 must("of of MaxImportance", "for all streams of the join", list(of), hint)
             )
@@ -222,7 +222,7 @@ class Specification:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Streams(Mapping[str, Stream]):
-    """An immutable mapping that can be hashed and pickled; there are a handful of items."""
+    """An immutable mapping of a few items that can be hashed and pickled."""
 
     pairs: tuple[tuple[str, Stream], ...]
 
@@ -236,7 +236,7 @@ class _Streams(Mapping[str, Stream]):
         return len(self.pairs)
 
     def __hash__(self) -> int:
-        # As Mapping's own equality, so whatever the order.
+        # Independent of the order, as Mapping's own equality is.
         return hash(frozenset(self.pairs))
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ def _check_names(names: Iterable[str]) -> None:
             raise SpecificationError(
                 must("name of a stream", "a string that is not empty", name, hint)
             )
-        # Spark does not tell upper from lower case in names of columns.
+        # Spark ignores case in names of columns.
         lower = name.lower()
         if lower in _OUTPUT_COLUMNS:
             requirement = f"none of {', '.join(_OUTPUT_COLUMNS)}, columns of the result"
@@ -259,7 +259,7 @@ def _check_names(names: Iterable[str]) -> None:
                 must("name of a stream", requirement, name, "choose another name")
             )
         if lower in seen:
-            hint = "that is one name twice, as Spark does not tell case apart: rename one"
+            hint = "rename one: Spark ignores case, so they are the same name"
             requirement = "different from each other in more than case"
             raise SpecificationError(
                 must("names of streams", requirement, (seen[lower], name), hint)
@@ -293,11 +293,11 @@ def _durations(stream: Stream) -> list[tuple[str, DurationLike]]:
 def _check_one_kind(durations: Iterable[tuple[str, DurationLike]], name: str) -> None:
     kinds: dict[bool, tuple[str, DurationLike]] = {}
     for setting, value in durations:
-        if value != 0:  # a plain 0 goes with both kinds
+        if value != 0:  # a plain 0 is valid with both kinds
             kinds.setdefault(is_clock(value), (setting, value))
     if len(kinds) > 1:
-        requirement = 'all of the clock, as "10 minutes", or all plain numbers'
-        hint = "streams are joined on one kind of time, so use one kind throughout"
+        requirement = 'all clock durations, such as "10 minutes", or all plain numbers'
+        hint = "streams are joined on one kind of time, so use one kind for all"
         raise SpecificationError(must(name, requirement, dict(kinds.values()), hint))
 
 

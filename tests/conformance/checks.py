@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 import penstock as ps
-from penstock.engine.heard import hear_all
 from penstock.engine.identity import content_hashes
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.sharding import route
 from penstock.engine.state import restore, save
+from penstock.engine.stream_progress import progress_of_all
 from penstock.metrics import Metrics, total
 from penstock.strategies import STRATEGIES, SamplingStrategy
 from penstock.testing import canonical_rows, cut, cut_rows
@@ -108,9 +108,9 @@ def run(join: ps.Join, batches: Iterable[Batch], *, shards: int = 1, saving: boo
     stored: list[dict[str, bytes]] = [{} for _ in range(shards)]
     results, held = [], []
     for batch in batches:
-        heard = hear_all(plan, batch) if shards > 1 else None
+        stream_progress = progress_of_all(plan, batch) if shards > 1 else None
         for shard, part in enumerate(route(plan, batch, shards)):
-            results.append(operators[shard].process(part, heard))
+            results.append(operators[shard].process(part, stream_progress))
             if saving:
                 _bring_up_to_date(stored[shard], operators[shard])
                 operators[shard] = restore(plan, stored[shard], shard=shard, shards=shards)

@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from penstock.engine.heard import Heard
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
+from penstock.engine.stream_progress import StreamProgress
 from tests.conftest import JIT_IS_OFF
 from tests.engine.cases import seeded
 from tests.engine.soundness import assert_sound
@@ -54,9 +54,9 @@ def choices(draw: st.DrawFn) -> Pick:
     return seeded(seed) if seed >= 0 else lambda first, last: draw(st.integers(first, last))
 
 
-def heard(*times: int) -> Heard:
-    """Give word of a stream's time, one row for each."""
-    return Heard(
+def progress_at(*times: int) -> StreamProgress:
+    """Return the progress of a stream with one row at each time."""
+    return StreamProgress(
         np.array(times, np.int64), np.array(times, np.int64), np.ones(len(times), np.int64), 0
     )
 

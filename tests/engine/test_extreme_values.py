@@ -89,7 +89,7 @@ def test_floats_at_the_ends_of_a_band(low: float, high: float) -> None:
     assert_exact(ps.Band(low=low, high=high, **THREE), tenths, tenths, tenths)
 
 
-def test_infinities_compare_and_are_near_nothing() -> None:
+def test_infinities_compare_and_are_within_no_distance() -> None:
     values = pa.array([float("-inf"), 0.0, float("inf"), float("nan")])
     assert_exact(ps.Compare("<=", **BOTH), values, values)
     join = ps.Join(
@@ -102,6 +102,6 @@ def test_infinities_compare_and_are_near_nothing() -> None:
 
 
 def test_values_at_the_end_of_exactness_are_found_once() -> None:
-    """There a probe reads dozens of buckets, of which two may share a chain."""
+    """A probe reads dozens of buckets there, and two of them may share a chain."""
     values = pa.array([2.0**53 - 64.0 * block - near for block in range(150) for near in (1, 2)])
     assert_exact(ps.Within(1.0, **BOTH), values, values)

@@ -57,7 +57,9 @@ def test_a_column_without_any_value_hashes_like_nulls() -> None:
         ([None, False, True], pa.bool_()),
     ],
 )
-def test_nothing_and_emptiness_are_told_apart(values: list[Any], type_: pa.DataType) -> None:
+def test_nulls_and_empty_values_have_different_hashes(
+    values: list[Any], type_: pa.DataType
+) -> None:
     hashes = hashes_of(pa.array(values, type_))
     assert len(set(hashes)) == len(values)
 
@@ -67,14 +69,14 @@ def test_columns_are_not_mixed_up() -> None:
     assert len(set(hashes_of(one, other))) == 4
 
 
-def test_a_dictionary_hashes_like_its_values_wherever_it_stands() -> None:
+def test_a_dictionary_hashes_like_its_values_at_any_depth() -> None:
     text = pa.array(["x", None, "y", "x"])
     assert hashes_of(text.dictionary_encode()) == hashes_of(text)
     in_structs = [pa.StructArray.from_arrays([a], ["d"]) for a in (text, text.dictionary_encode())]
     assert hashes_of(in_structs[0]) == hashes_of(in_structs[1])
 
 
-def test_hashes_are_what_they_have_always_been() -> None:
+def test_hashes_are_those_of_earlier_versions() -> None:
     # `Compare` sends rows to shards by these, and ties are broken by them.
     table = pa.table(
         {
@@ -89,7 +91,7 @@ def test_hashes_are_what_they_have_always_been() -> None:
     assert content_hashes(table).tolist() == [-6971714934644629184, -5383317718372915719]
 
 
-def test_draws_are_what_they_have_always_been() -> None:
+def test_draws_are_those_of_earlier_versions() -> None:
     times, identities = np.array([1, 1, 2]), np.array([7, 7, 7])
     assert draws(0, 0, times, identities).tolist() == [
         0.8860361635941969,
@@ -108,7 +110,7 @@ def test_draws_are_what_they_have_always_been() -> None:
     cut=st.integers(0, 4),
 )
 @examples(60)
-def test_a_draw_follows_from_the_tuple_alone(rows: list[tuple[int, int]], cut: int) -> None:
+def test_a_draw_depends_on_the_row_alone(rows: list[tuple[int, int]], cut: int) -> None:
     def drawn(part: list[tuple[int, int]]) -> list[float]:
         times = np.array([time for time, _ in part], np.int64)
         identities = np.array([identity for _, identity in part], np.int64)
@@ -116,7 +118,7 @@ def test_a_draw_follows_from_the_tuple_alone(rows: list[tuple[int, int]], cut: i
 
     whole = drawn(rows)
     assert all(0 <= each < 1 for each in whole)
-    assert len(set(whole)) == len(rows)  # equals have numbers of their own
+    assert len(set(whole)) == len(rows)  # equal rows have different draws
     earlier = [row for row in rows if row[0] < cut]
     assert drawn(earlier) + drawn(rows[len(earlier) :]) == whole
 

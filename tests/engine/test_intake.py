@@ -18,7 +18,7 @@ def make_operator(*, max_ahead: float | None = 10, lateness: int = 0) -> Operato
 
 
 def feed(operator: Operator, *batches: list[int | None]) -> list[int]:
-    """Give batches of times to stream a; give how many rows were set aside as far ahead."""
+    """Pass batches of times to stream a; return how many rows were set aside after each."""
     counts = []
     for times in batches:
         keys = pa.array([1] * len(times), pa.int64())
@@ -38,14 +38,14 @@ def test_a_wrong_clock_is_set_aside() -> None:
     assert operator.metrics().streams["a"].held == 3
 
 
-def test_a_row_exactly_as_far_ahead_as_allowed_is_taken() -> None:
+def test_a_row_exactly_as_far_ahead_as_allowed_is_accepted() -> None:
     operator = make_operator()
     assert feed(operator, [0, 10], [20]) == [0, 0]
     assert feed(operator, [31]) == [1]
     assert clock(operator) == 20
 
 
-def test_without_a_limit_every_time_is_believed() -> None:
+def test_without_a_limit_every_time_is_accepted() -> None:
     operator = make_operator(max_ahead=None)
     assert feed(operator, [1, 2, 3, 1000]) == [0]
     assert clock(operator) == 1000
@@ -84,13 +84,13 @@ def test_a_stream_that_has_moved_on_is_followed_once_its_rows_outnumber_the_last
     assert clock(operator) == 1005
 
 
-def test_a_first_batch_with_a_row_from_the_far_past_is_taken() -> None:
+def test_a_first_batch_with_a_row_from_the_far_past_is_accepted() -> None:
     operator = make_operator()
     assert feed(operator, [1, 1000, 1001, 1002]) == [0]
     assert clock(operator) == 1002
 
 
-def test_a_first_batch_with_a_row_from_the_far_future_is_taken_without_it() -> None:
+def test_a_first_batch_with_a_row_from_the_far_future_is_accepted_without_it() -> None:
     operator = make_operator()
     assert feed(operator, [1000, 1001, 1002, 5000]) == [1]
     assert clock(operator) == 1002
@@ -102,13 +102,13 @@ def test_after_several_gaps_the_stream_is_where_most_of_its_rows_are() -> None:
     assert clock(operator) == 503
 
 
-def test_a_stream_is_not_believed_to_be_further_ahead_than_its_own_rows() -> None:
+def test_a_stream_is_never_further_ahead_than_its_own_rows() -> None:
     operator = make_operator()
     feed(operator, [1, 2, 3], [2000], [])
     assert feed(operator, [4], [5]) == [1, 1]
     assert clock(operator) == 5
-    watch = operator.watches[0]
-    assert (watch.accepted, watch.ahead) == (1, 0)
+    counters = operator.counters[0]
+    assert (counters.accepted, counters.ahead) == (1, 0)
 
 
 @pytest.mark.parametrize("lateness", [0, 60])

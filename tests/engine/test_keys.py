@@ -20,18 +20,18 @@ NAN = float("nan")
 
 
 def coder_for(*streams: list[pa.Array]) -> KeyCoder:
-    """Give the coder for the columns of each stream's key."""
+    """Return the coder for the columns of each stream's key."""
     named = {f"s{i}": [("k", array.type) for array in arrays] for i, arrays in enumerate(streams)}
     return KeyCoder(key_columns(named))
 
 
-def words_of(coder: KeyCoder, arrays: list[pa.Array]) -> list[int | None]:
-    words, good = coder.words([pa.chunked_array([array]) for array in arrays])
-    return [int(w) if g else None for w, g in zip(words, good, strict=True)]
+def key_words_of(coder: KeyCoder, arrays: list[pa.Array]) -> list[int | None]:
+    key_words, good = coder.key_words([pa.chunked_array([array]) for array in arrays])
+    return [int(w) if g else None for w, g in zip(key_words, good, strict=True)]
 
 
 FAMILIES: dict[str, tuple[list[Any], list[pa.DataType]]] = {
-    # Two values, the second one another than the first, in all types that must agree.
+    # Two different values, in all types that must agree.
     "whole": ([1, -2], [pa.int8(), pa.int16(), pa.int32(), pa.int64()]),
     "whole without sign": ([1, 2], [pa.uint8(), pa.uint16(), pa.uint32(), pa.int64()]),
     "unsigned": ([2**64 - 1, 1], [pa.uint64()]),
@@ -68,30 +68,30 @@ def test_keys_of_one_family_are_equal_whatever_their_width(
     arrays += [pa.concat_arrays([array, array]).slice(4) for array in arrays]
     arrays.append(array_of([one, None, other, one], types[-2:][0]).dictionary_encode())
     coder = coder_for(*([array] for array in arrays))
-    coded = [words_of(coder, [array]) for array in arrays]
+    coded = [key_words_of(coder, [array]) for array in arrays]
     first, null, second, again = coded[0]
     assert null is None
     assert first == again != second
-    assert all(words == coded[0] for words in coded)
+    assert all(key_words == coded[0] for key_words in coded)
     chunked = pa.chunked_array([arrays[0].slice(0, 1), arrays[0].slice(1)])
     assert (
-        coder.words([chunked])[0].tolist()
-        == coder.words([pa.chunked_array([arrays[0]])])[0].tolist()
+        coder.key_words([chunked])[0].tolist()
+        == coder.key_words([pa.chunked_array([arrays[0]])])[0].tolist()
     )
     hashes = {tuple(coder.hashes([pa.chunked_array([array])]).tolist()) for array in arrays}
     assert len(hashes) == 1
-    assert words_of(coder, [arrays[0].slice(0, 0)]) == []
+    assert key_words_of(coder, [arrays[0].slice(0, 0)]) == []
 
 
 def test_zeros_are_equal_and_nan_equals_nothing() -> None:
     floats = pa.array([0.0, -0.0, NAN, NAN, None, float("inf"), float("inf")])
     coder = coder_for([floats], [floats])
-    zero, other_zero, *nothing, inf, other_inf = words_of(coder, [floats])
+    zero, other_zero, *nothing, inf, other_inf = key_words_of(coder, [floats])
     assert zero == other_zero
     assert nothing == [None, None, None]
     assert inf == other_inf != zero
     pair = coder_for([floats, floats], [floats, floats])
-    zero, other_zero, *nothing, inf, other_inf = words_of(pair, [floats, floats])
+    zero, other_zero, *nothing, inf, other_inf = key_words_of(pair, [floats, floats])
     assert (zero == other_zero, nothing, inf == other_inf) == (True, [None] * 3, True)
 
 
@@ -99,9 +99,9 @@ def test_decimals_are_equal_whatever_their_scale() -> None:
     one = pa.array([Decimal("1.5"), Decimal(-2), None], pa.decimal128(5, 1))
     other = pa.array([Decimal("1.50"), Decimal("1.51"), Decimal("-2.00")], pa.decimal128(38, 2))
     coder = coder_for([one], [other])
-    half, minus, null = words_of(coder, [one])
+    half, minus, null = key_words_of(coder, [one])
     assert null is None
-    same_half, new, same_minus = words_of(coder, [other])
+    same_half, new, same_minus = key_words_of(coder, [other])
     assert (same_half, same_minus) == (half, minus)
     assert new not in {half, minus, None}
 
@@ -111,8 +111,8 @@ def test_large_decimals_are_compared_in_all_their_digits() -> None:
     array = pa.array(values, pa.decimal128(38, 0))
     fine = pa.array([Decimal("0." + "0" * 37 + "1")], pa.decimal128(38, 38))
     coder = coder_for([array], [fine])
-    assert words_of(coder, [array]) == [0, 1, 0, 2]
-    assert words_of(coder, [fine]) == [3]
+    assert key_words_of(coder, [array]) == [0, 1, 0, 2]
+    assert key_words_of(coder, [fine]) == [3]
 
 
 @given(
@@ -133,22 +133,22 @@ def test_several_columns_are_equal_only_if_each_of_them_is(
         pa.array([row[i] for row in rows], type_)
         for i, type_ in enumerate([pa.string(), pa.large_string(), pa.int64()])
     ]
-    words = words_of(coder_for(arrays, arrays), arrays)
-    for row, word in zip(rows, words, strict=True):
+    key_words = key_words_of(coder_for(arrays, arrays), arrays)
+    for row, word in zip(rows, key_words, strict=True):
         assert (word is None) == (None in row)
-        for other, other_word in zip(rows, words, strict=True):
+        for other, other_word in zip(rows, key_words, strict=True):
             if word is not None and other_word is not None:
                 assert (word == other_word) == (row == other)
 
 
-def test_a_column_without_any_value_goes_with_every_family() -> None:
+def test_a_column_of_nulls_can_be_compared_with_every_family() -> None:
     for values, types in FAMILIES.values():
         array = array_of(values, types[0])
         nulls = pa.nulls(2)
         for columns in ([nulls], [nulls, nulls]):
             coder = coder_for(columns, [array] * len(columns))
-            assert words_of(coder, columns) == [None, None]
-            assert None not in words_of(coder, [array] * len(columns))
+            assert key_words_of(coder, columns) == [None, None]
+            assert None not in key_words_of(coder, [array] * len(columns))
 
 
 @pytest.mark.parametrize(
@@ -198,49 +198,49 @@ def text(first: int, last: int) -> list[pa.Array]:
     return [pa.array([f"key {n}" for n in range(first, last)])]
 
 
-def kept(*words: int) -> Integers:
-    return np.array(words, np.int64)
+def kept(*key_words: int) -> Integers:
+    return np.array(key_words, np.int64)
 
 
-def test_keys_in_memory_keep_their_words_and_the_rest_is_forgotten() -> None:
+def test_keys_in_memory_keep_their_key_words_and_the_others_are_removed() -> None:
     coder = KeyCoder((KeyColumn("text"),))
-    before = words_of(coder, text(0, 5_000))
+    before = key_words_of(coder, text(0, 5_000))
     live = kept(*(word for word in before[::100] if word is not None))
     coder.forget(lambda: live)
     assert coder._interned is not None
     assert coder._interned.counts[0] == live.size  # entries
     assert coder._interned.heap.size < 20_000
-    after = words_of(coder, text(0, 5_000))
+    after = key_words_of(coder, text(0, 5_000))
     assert after[::100] == before[::100]
     forgotten = {word for i, word in enumerate(after) if i % 100}
     assert len(forgotten) == 4_950
-    assert forgotten.isdisjoint(before)  # words are not given out twice
+    assert forgotten.isdisjoint(before)  # no key word is used twice
 
 
-def test_a_few_keys_are_not_worth_forgetting() -> None:
+def test_a_few_keys_are_not_removed() -> None:
     coder = KeyCoder((KeyColumn("text"),))
-    before = words_of(coder, text(0, 100))
+    before = key_words_of(coder, text(0, 100))
     coder.forget(lambda: pytest.fail("must not be asked"))
-    assert words_of(coder, text(0, 100)) == before
+    assert key_words_of(coder, text(0, 100)) == before
 
 
-def test_forgetting_is_put_off_until_twice_as_many_keys_have_come() -> None:
+def test_keys_are_removed_again_once_twice_as_many_have_come() -> None:
     coder = KeyCoder((KeyColumn("text"),))
-    words, _ = coder.words([pa.chunked_array(text(0, 10_000))])
-    coder.forget(lambda: words)
-    words_of(coder, text(10_000, 12_000))
+    key_words, _ = coder.key_words([pa.chunked_array(text(0, 10_000))])
+    coder.forget(lambda: key_words)
+    key_words_of(coder, text(10_000, 12_000))
     coder.forget(lambda: pytest.fail("must not be asked"))
 
 
-def test_keys_that_are_their_own_words_are_not_remembered() -> None:
+def test_keys_that_are_their_own_key_words_are_not_interned() -> None:
     coder = KeyCoder((KeyColumn("whole"),))
-    assert words_of(coder, [pa.array(range(5_000))]) == list(range(5_000))
+    assert key_words_of(coder, [pa.array(range(5_000))]) == list(range(5_000))
     coder.forget(lambda: pytest.fail("must not be asked"))
     assert coder._interned is None
 
 
-def test_hashes_of_keys_are_what_they_have_always_been() -> None:
-    # Shards of earlier versions stand and fall with these.
+def test_hashes_of_keys_are_those_of_earlier_versions() -> None:
+    # Rows are sent to the shards of earlier versions by these.
     whole, name = pa.array([7, 7, None]), pa.array(["x", "y", "x"])
     cents = pa.array([Decimal("1.50"), Decimal("-0.01"), None], pa.decimal128(9, 2))
 

@@ -16,7 +16,7 @@ from penstock.engine.kernels.results import ENOUGH, make_results
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from tests.engine.cases import KINDS, Case, Size, make_case, seeded
-from tests.engine.support import assert_twins, choices, examples, heard
+from tests.engine.support import assert_twins, choices, examples, progress_at
 
 if TYPE_CHECKING:
     from tests.engine.support import Pick
@@ -146,10 +146,10 @@ def test_times_heard_of_elsewhere_move_the_clock_in_their_turn() -> None:
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
     table = pa.table({"t": [1, 5], "k": [1, 1]})
     shard = Operator(bind(join, {"a": table.schema, "b": table.schema}))
-    shard.process({"a": table}, heard=[heard(1, 5), heard(5, 8)])
+    shard.process({"a": table}, stream_progress=[progress_at(1, 5), progress_at(5, 8)])
     stream_a = shard.metrics().streams["a"]
     assert (stream_a.expired, stream_a.held, stream_a.held_most) == (1, 1, 1)
-    shard.process({}, heard=[heard(), heard(9)])
+    shard.process({}, stream_progress=[progress_at(), progress_at(9)])
     assert shard.metrics().streams["a"].held == 0
     shard.process({"b": table.slice(1)})
     assert shard.metrics().streams["b"].late == 1

@@ -18,11 +18,11 @@ from penstock.engine.plan import bind
 from penstock.errors import SchemaError
 from tests.engine.arrow_types import CARRIED, OTHERS
 from tests.engine.soundness import assert_sound
-from tests.engine.support import examples, heard
+from tests.engine.support import examples, progress_at
 
 
 def make_operator(*extra: pa.Field, window: int = 10**6) -> Operator:
-    """Give the operator of an exact join on column k."""
+    """Return the operator of an exact join on column k."""
     stream = ps.Stream(time="t", window=window)
     schema = pa.schema([("t", pa.int64()), ("k", pa.int64()), *extra])
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
@@ -80,22 +80,22 @@ def test_a_large_batch_is_divided_into_sub_windows(monkeypatch: pytest.MonkeyPat
     assert_sound(operator)
 
 
-def test_what_has_left_memory_gives_its_payload_back() -> None:
+def test_rows_that_have_left_memory_free_their_payload() -> None:
     operator = make_operator(window=100)
     for first in range(0, 5000, 50):
         operator.process({"a": rows(first, first + 50), "b": rows(first, first + 50, key=2)})
         for side in operator.payloads:
             kept = sum(window.table.num_rows for window in side.sub_windows.values())
             assert kept <= 2 * 151 + 50
-    # Serials go on, numbers are used again.
+    # Serials are never reused, numbers are.
     assert max(operator.payloads[0].sub_windows) < 10
     assert max(w.serial for w in operator.payloads[0].sub_windows.values()) > 50
-    operator.process({}, heard=[heard(10**5)] * 2)
+    operator.process({}, stream_progress=[progress_at(10**5)] * 2)
     assert [len(side.sub_windows) for side in operator.payloads] == [0, 0]
     assert_sound(operator)
 
 
-def test_a_batch_of_which_nothing_stays_is_let_go() -> None:
+def test_a_batch_of_which_no_row_is_kept_is_freed() -> None:
     operator = make_operator(window=0)
     operator.process({"b": rows(100, 101)})
     operator.process({"a": rows(0, 50)})
@@ -108,7 +108,7 @@ def test_values_of_any_type_come_out_as_they_went_in(array: pa.Array) -> None:
     operator = make_operator(pa.field("x", array.type))
     table = rows(0, 4).append_column("x", array)
     results = [
-        # Each row as a batch of its own, with a dictionary of its own.
+        # Each row is a batch with its own dictionary.
         operator.process({"a": part, "b": part})
         for part in (table.take(pa.array([i])) for i in range(4))
     ]
@@ -122,21 +122,21 @@ def test_values_of_any_type_come_out_as_they_went_in(array: pa.Array) -> None:
 
 
 @pytest.mark.parametrize("array", OTHERS.values(), ids=OTHERS)
-def test_a_type_that_cannot_be_carried_is_refused_in_our_own_words(array: pa.Array) -> None:
+def test_a_type_that_cannot_be_carried_is_refused_with_our_own_error(array: pa.Array) -> None:
     stream = ps.Stream(time="t", window=1)
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
     table = rows(0, 4).append_column("x", array)
     try:
         result = join.replay({"a": table, "b": table}).result
     except SchemaError as error:
-        assert '"x"' in str(error)  # noqa: PT017 -- either is right: refused in words, or carried
+        assert '"x"' in str(error)  # noqa: PT017 -- either is right: refused with our error, or carried
     else:
         assert result.num_rows == 10
 
 
 @given(sizes=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), max_size=12))
 @examples(100)
-def test_groups_are_runs_of_neighbours_worth_joining(sizes: list[tuple[int, int]]) -> None:
+def test_groups_are_runs_of_neighbours_worth_merging(sizes: list[tuple[int, int]]) -> None:
     windows = [(n + 1, rows, min(live, rows) or 1) for n, (rows, live) in enumerate(sizes)]
     known = {number: (rows, live) for number, rows, live in windows}
     groups = _groups(windows)
@@ -145,12 +145,12 @@ def test_groups_are_runs_of_neighbours_worth_joining(sizes: list[tuple[int, int]
     for group in groups:
         assert all(later == earlier + 1 for earlier, later in pairwise(group))
         assert sum(known[number][1] for number in group) <= MOST_ROWS
-    # None that is mostly gaps is left as it is.
+    # No sub-window that is mostly gaps is left as it is.
     gaps = {number for number, (rows, live) in known.items() if 2 * live <= rows}
     assert gaps <= set(joined)
 
 
-def test_a_full_sub_window_takes_no_more() -> None:
+def test_no_row_is_added_to_a_full_sub_window() -> None:
     full, half = MOST_ROWS, MOST_ROWS // 2
     assert _groups([(1, full, full), (2, 1, 1)]) == []
     assert _groups([(1, half, half), (2, half, half)]) == [[1, 2]]

@@ -64,8 +64,8 @@ def test_an_empty_list_is_refused() -> None:
     with pytest.raises(SchemaError) as caught:
         make_join().replay({"a": TABLE, "b": []})
     assert str(caught.value) == (
-        'table of stream "b" must be there to tell its columns; got an empty list; pass a table '
-        "without rows"
+        'tables of stream "b" must not be empty; got an empty list; pass a table without rows, so '
+        "that its columns are known"
     )
 
 

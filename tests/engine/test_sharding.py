@@ -33,7 +33,7 @@ def in_shards(case: Case, shards: int) -> list[tuple[str, ...]]:
 @given(pick=choices())
 @examples(12)
 def test_the_shards_together_give_the_exact_join(name: str, pick: Pick) -> None:
-    # Windows below 32: the shards hear of every step of the time, and agree on what is late.
+    # Windows below 32: every shard is told of each time step, so all agree on which rows are late.
     case = make_case(pick, KINDS[name], streams=pick(2, 3))
     assert in_shards(case, pick(2, 9)) == in_shards(case, 1)
 
@@ -54,7 +54,7 @@ def test_rows_go_where_they_are_needed_and_nowhere_else(name: str, streams: int)
 
 
 def allowed_copies(join: ps.Join, stream: str) -> set[int]:
-    """Say in how many of five shards a row of the stream may be."""
+    """Return in how many of five shards a row of the stream may be."""
     on = join.on
     if isinstance(on, ps.Within | ps.Band):
         return {1} if on.streams is not None and stream == on.streams[0] else {1, 2}
@@ -102,8 +102,8 @@ def test_one_shard_has_everything_and_absent_streams_stay_absent() -> None:
     assert sum(part["a"].num_rows for part in parts) == 2
 
 
-def test_shards_are_what_they_have_always_been() -> None:
-    # The state of a shard is of use only while its rows are sent to it.
+def test_shards_are_those_of_earlier_versions() -> None:
+    # A shard's saved state is useful only if its rows are still sent to it.
     def shards_of(on: Predicate, column: pa.Array) -> list[int]:
         join = ps.Join(streams={n: ps.Stream(time="t", window=9) for n in "ab"}, on=on)
         table = pa.table({"t": range(len(column)), "k0": column})
@@ -158,7 +158,7 @@ def test_decimals_of_different_scales_meet() -> None:
     assert join.replay({"a": a, "b": b}, shards=5).metrics.emitted == 9
 
 
-def test_a_shard_that_gets_nothing_still_hears_of_the_time() -> None:
+def test_a_shard_without_rows_still_gets_the_progress() -> None:
     stream = ps.Stream(time="t", window=5)
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
     early = pa.table({"t": range(20), "k": range(20)})
@@ -177,7 +177,7 @@ def test_the_budget_is_divided_over_the_shards(shards: int) -> None:
     assert metrics.held_most == 33
 
 
-def test_copies_are_counted_apart() -> None:
+def test_copies_are_counted_separately() -> None:
     stream = ps.Stream(time="t", window=9)
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Compare("<", a="k", b="k"))
     table = pa.table({"t": [1, 2], "k": [1, None]})

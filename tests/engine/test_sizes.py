@@ -15,7 +15,7 @@ def sizes_of(array: pa.Array | pa.ChunkedArray) -> list[int]:
 def test_sizes_add_up_to_about_the_bytes_of_the_array(array: pa.Array) -> None:
     many = pa.concat_arrays([array] * 50)
     total = sum(sizes_of(many))
-    # At most: a byte for each bit, and for each list or text an offset that Arrow shares.
+    # At most a byte for each null bit, and an offset for each list or text, which Arrow shares.
     parts = 1 + str(array.type).count("<") + str(array.type).count(":")
     assert 0.5 * many.nbytes <= total <= many.nbytes + 10 * parts * len(many)
 

@@ -16,7 +16,7 @@ from penstock.testing import canonical_rows
 from tests.engine.arrow_types import CARRIED
 from tests.engine.cases import KINDS, Case, Size, make_case, seeded
 from tests.engine.soundness import assert_sound
-from tests.engine.support import choices, examples, heard
+from tests.engine.support import choices, examples, progress_at
 
 if TYPE_CHECKING:
     from tests.engine.support import Pick
@@ -176,7 +176,7 @@ def test_what_is_no_longer_held_is_removed() -> None:
         operator.process({"a": rows(first, first + 10), "b": rows(first, first + 10)})
         saved.update(operator)
         assert len(saved.chunks) < 20
-    operator.process({}, heard=[heard(10**6)] * 2)
+    operator.process({}, stream_progress=[progress_at(10**6)] * 2)
     saved.update(operator)
     assert set(saved.chunks) == {"head"}
 

@@ -43,7 +43,7 @@ def test_the_scale_is_the_finest_of_all_streams(
     assert scale.dtype == (np.float64 if expected == pa.float64() else np.int64)
 
 
-def test_columns_that_do_not_tell_are_counted_as_the_windows_are() -> None:
+def test_columns_of_nulls_are_counted_as_the_windows_are() -> None:
     assert scale_of(pa.null(), pa.null(), of_clock=True).type == MICRO
     assert scale_of(pa.null(), pa.int64(), of_clock=True).type == pa.int64()
 

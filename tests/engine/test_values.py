@@ -124,7 +124,7 @@ def test_bounds_are_rounded_inwards_to_whole_numbers(
     assert (WHOLE.at_least(number), WHOLE.at_most(number)) == (least, most)
 
 
-def test_bounds_of_decimals_mean_what_they_say() -> None:
+def test_bounds_of_decimals_are_exact() -> None:
     tenths = ValueScale(floating=False, scale=1)
     assert (tenths.at_least(0.3), tenths.at_most(0.3)) == (3, 3)  # not the float below 0.3
     assert (tenths.at_least(0.25), tenths.at_most(0.25)) == (3, 2)

@@ -196,7 +196,7 @@ def test_importance_is_of_the_streams_of_the_join() -> None:
     )
     assert refusal(join_of, {"cnn": 5}) == (
         "of of MaxImportance must be for all streams of the join; got ['cnn']; "
-        'add "bbc"; 1 makes all tuples of a stream alike'
+        'add "bbc"; 1 makes all rows of a stream equally important'
     )
     assert 'for streams among "cnn", "bbc"; got' in refusal(join_of, "x", curve={"nbc": [1]})
 

@@ -205,9 +205,9 @@ class NaiveSampler(NaiveOperator):
 
 def skip(key: int, fraction: float) -> tuple[int, float, int]:
     """Draw X ~ G(p) by inversion, the ratio of the match that it leads to, and the next key."""
-    key = stir(key, 1)
+    key = combine_hash(key, 1)
     first = (key >> 11) * 2.0**-53
-    key = stir(key, 2)
+    key = combine_hash(key, 2)
     second = (key >> 11) * 2.0**-53
     if fraction >= 1:
         return 1, second, key
@@ -215,7 +215,7 @@ def skip(key: int, fraction: float) -> tuple[int, float, int]:
     return min(steps, NEVER), second * fraction, key
 
 
-def stir(word: int, salt: int) -> int:
+def combine_hash(word: int, salt: int) -> int:
     """Mix a word into a hash, as unsigned numbers: SplitMix64's finaliser."""
     h = word ^ (salt * 0x9E3779B97F4A7C15 & _WORD)
     h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9 & _WORD

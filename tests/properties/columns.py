@@ -1,4 +1,4 @@
-"""Hypothesis strategies for columns: keys, values, payloads, and bounds that go with them."""
+"""Hypothesis strategies for columns: keys, values, payloads, and matching bounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAN, INFINITY = float("nan"), float("inf")
 
 @dataclass(frozen=True)
 class Family:
-    """Types that can be joined with each other, and the few values that fill them.
+    """Types that can be joined with each other, and the few values that they have.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ VALUES = (
 
 
 def bounds(family: Family) -> SearchStrategy[Any]:
-    """Give distances and bounds: of the kinds that a user may write."""
+    """Draw distances and bounds of the kinds that a user may write."""
     if family.name == "tenths":
         return st.sampled_from([-0.2, -0.1, 0.0, 0.1, 0.2, 0.30000000000000004, 1])
     ways: list[Callable[[Decimal], Any]] = [float, int, Decimal]

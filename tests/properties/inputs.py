@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.predicates import Predicate
 
 PREDICATES = ("Equal", "Within", "Band", "Compare")
-# Ticks of a clock that all examples share; few, so that there are ties.
+# Times of all examples, in ticks; few, so that there are ties.
 TICKS = 12
 # As late as a row can be, and more.
 ANY_LATENESS = 100
@@ -31,7 +31,7 @@ ANY_LATENESS = 100
 
 @dataclass(frozen=True)
 class Clock:
-    """How ticks are written down as times and as durations."""
+    """How ticks are written as times and as durations."""
 
     name: str
     types: tuple[pa.DataType, ...]
@@ -110,7 +110,7 @@ def examples(
     """
     kind = draw(st.sampled_from(predicates))
     goal = draw(st.sampled_from(goals)) if goals else ps.MaxSubset()
-    # Samples are of joins of two.
+    # Only joins of two streams can be sampled.
     count = 2 if isinstance(goal, ps.Sample) else draw(st.sampled_from(streams))
     names = ("left", "right", "third")[:count]
     clock = draw(st.sampled_from(CLOCKS))
@@ -132,7 +132,7 @@ def examples(
         goal=goal,
         budget=draw(_budgets(count * shards)) if goals else None,
     )
-    # The brute-force join of three looks at all triples.
+    # The brute-force join of three streams reads all triples.
     most = 12 if count == 2 else 7
     tables = {
         name: draw(_tables(clock, family, most, lateness if orderly else ANY_LATENESS))
@@ -160,8 +160,8 @@ def _predicates(draw: DrawFn, kind: str, names: tuple[str, ...], family: Family)
 
 def _budgets(least: int) -> SearchStrategy[ps.Budget]:
     rows = st.integers(least, least + 6).map(lambda rows: ps.Budget(rows=rows))
-    # A row of a sample costs 352 bytes beside its payload, other rows 224; the least that is taken
-    # is one row each.
+    # A row of a sample costs 352 bytes beside its payload, other rows 224. The least budget is one
+    # row for each stream.
     memory = st.integers(least * 352, least * 900).map(lambda size: ps.Budget(memory=size))
     return rows | memory
 
@@ -177,7 +177,7 @@ def _tables(draw: DrawFn, clock: Clock, family: Family, most: int, lateness: int
         payload.sample,
     )
     rows = draw(st.lists(row, min_size=draw(st.sampled_from((0, most // 2, most))), max_size=most))
-    # What comes by tick + delay is never behind by more than the longest delay.
+    # Rows sorted by tick + delay are never behind by more than the longest delay.
     rows.sort(key=lambda each: (each[0] or 0) + each[1])
     times, _, values, others, payloads = zip(*rows, strict=True) if rows else [()] * 5
     return pa.table(

@@ -1,4 +1,4 @@
-"""Values at both ends of a 64-bit integer join by exact arithmetic, or are refused in words."""
+"""Values at both ends of a 64-bit integer join by exact arithmetic, or raise an error."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_ends_of_whole_numbers_join_exactly(
     try:
         replay = join.replay(tables, shards=shards)
     except ps.SchemaError as error:
-        # A reach that 64 bits cannot hold may be refused, but only such a reach.
+        # Only a distance that 64 bits cannot hold may be refused.
         assert any(str(reach) in str(error) for reach in REACHES if reach >= 2**62)  # noqa: PT017
     else:
         assert canonical_rows(replay.result) == expected_rows(join, tables)

@@ -1,4 +1,4 @@
-"""Times that are floats: a sum that is rounded must not decide who is in a window."""
+"""Times that are floats: a rounded sum must not decide which rows are in a window."""
 
 from __future__ import annotations
 

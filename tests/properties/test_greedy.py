@@ -1,4 +1,4 @@
-"""GREEDY: who matters more stays no shorter."""
+"""GREEDY: a more important row is not evicted earlier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STREAMS = ("r", "s")
 
 
 def residence(tables: dict[str, pa.Table], made: ps.Join, number: int) -> int:
-    """Give after how many of the steps a tuple of r is in memory."""
+    """Return after how many of the steps a row of r is in memory."""
     operator = Operator(bind(made, {name: table.schema for name, table in tables.items()}))
     stayed = 0
     for start in range(len(tables["r"])):
@@ -33,7 +33,7 @@ def residence(tables: dict[str, pa.Table], made: ps.Join, number: int) -> int:
 
 @given(pick=choices())
 @examples(40)
-def test_more_importance_never_shortens_a_tuples_own_stay(pick: Pick) -> None:
+def test_more_importance_never_shortens_the_time_of_a_row_in_memory(pick: Pick) -> None:
     rows = pick(2, 40)
     scores = {name: [float(pick(0, 9)) for _ in range(rows)] for name in STREAMS}
     keys = {name: [pick(0, 4) for _ in range(rows)] for name in STREAMS}

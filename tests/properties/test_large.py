@@ -68,8 +68,8 @@ def test_many_rows_join_as_in_arrow(tables: dict[str, pa.Table], batches: int, s
     assert np.array_equal(pairs(found), expected)
 
 
-def test_comparisons_over_hundreds_of_windows_find_nobody_twice() -> None:
-    """Where sub-windows shared a chain that a probe read twice, an eighth had doubles."""
+def test_comparisons_over_hundreds_of_windows_find_no_result_twice() -> None:
+    """A probe must not read twice a chain that two sub-windows share."""
     draw = np.random.default_rng(1)
     times = {name: np.sort(draw.integers(0, 60_000, 3_000)) for name in WINDOWS}
     tables = {

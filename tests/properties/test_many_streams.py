@@ -19,7 +19,7 @@ NAMES = ("a", "b", "c", "d", "e")
 
 
 def predicate(word: str, count: int) -> Predicate:
-    # Streams are chained in another order than the join has them in.
+    # The predicate names the streams in another order than the join.
     columns: dict[str, Any] = dict.fromkeys(sorted(NAMES[:count], key=lambda n: n in "bd"), "v")
     made: dict[str, Predicate] = {
         "Equal": ps.Equal("v"),
@@ -43,7 +43,7 @@ WORDS = (
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 @pytest.mark.parametrize("word", WORDS)
-def test_streams_out_of_step_join_as_brute_force_does(word: str, count: int) -> None:
+def test_streams_that_are_not_in_step_join_as_by_brute_force(word: str, count: int) -> None:
     draw = np.random.default_rng(7 + count)
     rows, end = {2: (80, 240), 3: (50, 100), 4: (30, 25), 5: (18, 7)}[count]
     if word == "Compare !=":

@@ -1,4 +1,4 @@
-"""However many shards there are, every result is found, and found once."""
+"""With any number of shards, every result is found exactly once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def assert_shards_change_nothing(on: Predicate, tables: dict[str, pa.Table]) -> 
         assert canonical_rows(join.replay(tables, shards=shards).result) == expected
 
 
-# Values so far from zero that their neighbours are hard to tell apart: 2**53 is where whole
-# numbers outgrow a float64; the second is a clock that counts nanoseconds.
+# Values so far from zero that float64 can hardly distinguish neighbours: from 2**53 on it does not
+# hold all whole numbers; the second is a clock in nanoseconds.
 @pytest.mark.parametrize(
     ("base", "step"),
     [(2**53, 1), (1_700_000_000_000_000_000, 100), (-(2**60), 70), (1e13, 0.0009765625)],
@@ -38,7 +38,7 @@ def assert_shards_change_nothing(on: Predicate, tables: dict[str, pa.Table]) -> 
 def test_values_far_from_zero_find_their_partners(
     base: float, step: float, low: int | None
 ) -> None:
-    # The part is cut, not the sum, which as a float would be rounded.
+    # The part is truncated, not the sum, which would be rounded as a float.
     values = [base + type(base)(step * number / 4) for number in range(400)]
     table = pa.table({"t": np.zeros(400, np.int64), "v": values})
     if low is None:
@@ -125,7 +125,7 @@ def test_the_budget_is_divided_without_remainder() -> None:
 
 
 def test_a_late_row_is_late_in_every_shard() -> None:
-    # The shard of key 1 has heard of time 100 only through the other shard.
+    # The shard of key 1 knows of time 100 only by the stream's progress.
     batches = [
         pa.table({"t": [0, 100], "v": [1, 2]}),
         pa.table({"t": [5, 101], "v": [1, 2]}),
@@ -140,7 +140,7 @@ def test_a_late_row_is_late_in_every_shard() -> None:
 
 
 def test_one_wrong_clock_harms_no_shard() -> None:
-    # Key 99 is alone in its shard, if there are enough of them, when its first row comes.
+    # With enough shards, key 99 is alone in its shard when its first row comes.
     first = pa.table({"t": [*range(10), 10**6], "v": [*range(10), 99]})
     second = pa.table({"t": [11, 12], "v": [99, 1]})
     join = ps.Join(

@@ -1,4 +1,4 @@
-"""Whatever a strategy does, and whatever comes in: part of the exact join, within the budget."""
+"""With any strategy and input, the results are a part of the exact join, within the budget."""
 
 from __future__ import annotations
 

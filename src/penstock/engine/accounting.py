@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from penstock.engine.arrays import Integers
     from penstock.engine.importance_estimate import ImportanceEstimate
-    from penstock.engine.intake import Watch
+    from penstock.engine.intake import StreamCounters
     from penstock.engine.plan import Plan
     from penstock.engine.reviewing import Reviewer
     from penstock.engine.store import Store
@@ -34,7 +34,7 @@ _COUNTED = (
 
 
 @dataclass(frozen=True)
-class Counters:
+class OperatorCounters:
     """What the operator itself counts.
 
     Attributes
@@ -65,30 +65,30 @@ def account(
     strategies: Sequence[Strategy],
     reviewer: Reviewer | None,
     importance: ImportanceEstimate,
-    watches: Sequence[Watch],
-    counters: Counters,
+    by_stream: Sequence[StreamCounters],
+    counters: OperatorCounters,
 ) -> Metrics:
     """Return what a shard has done so far."""
     records, rule = store.memory.streams, store.memory.rule
     streams = {}
     total_bytes = 0.0
     for s, side in enumerate(plan.sides):
-        record, watch = records[s], watches[s]
-        rows, size = watch.arrived, watch.payload_bytes
+        record, own = records[s], by_stream[s]
+        rows, size = own.arrived, own.payload_bytes
         if counters.measured is not None:
             rows, size = counters.measured[s].tolist()
         row_bytes = float(size / rows) if rows else 0.0
         # One shard answers for what came to all of them; the rest of what it got are copies.
-        arrived = watch.arrived
+        arrived = own.arrived
         if counters.shards > 1:
-            arrived = watch.whole if counters.shard == 0 else 0
+            arrived = own.whole if counters.shard == 0 else 0
         streams[side.name] = StreamMetrics(
             arrived=arrived,
-            copies=watch.arrived - arrived,
-            late=watch.late,
-            bad_times=watch.bad_times,
-            far_ahead=watch.far_ahead,
-            null_keys=watch.null_keys,
+            copies=own.arrived - arrived,
+            late=own.late,
+            bad_times=own.bad_times,
+            far_ahead=own.far_ahead,
+            null_keys=own.null_keys,
             row_bytes=row_bytes,
             lived=float(record["lived"]),
             lived_squares=float(record["lived_squares"]),
@@ -114,7 +114,9 @@ def account(
     )
 
 
-def _estimates(store: Store, reviewer: Reviewer | None, counters: Counters) -> dict[str, Any]:
+def _estimates(
+    store: Store, reviewer: Reviewer | None, counters: OperatorCounters
+) -> dict[str, Any]:
     """Return what the monitored rows show, and which model is followed."""
     if reviewer is None:
         return {}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_INSERTED, NOT_PROBED, UNSEEN
-from penstock.engine.kernels.words import stir_each
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Floats, Integers
@@ -61,5 +61,5 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
 def _drawn(draws: Floats, step: str) -> Floats:
     """Return a number in [0, 1) for each row, for one step."""
     hashes = (draws * _LARGE).astype(np.int64)
-    stir_each(hashes, np.full(draws.size, _SALTS[step]))
+    combine_hash_each(hashes, np.full(draws.size, _SALTS[step]))
     return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plain(type_: pa.DataType) -> pa.DataType:
-    """Give the type of the values themselves, whatever way they are encoded.
+    """Return the type of the values themselves, however they are encoded.
 
     >>> plain(pa.dictionary(pa.int8(), pa.string()))
     DataType(string)
@@ -28,7 +28,7 @@ def plain(type_: pa.DataType) -> pa.DataType:
 
 
 def decoded(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Give a column as one plain array: no chunks, no dictionary, no extension type."""
+    """Return a column as one plain array: no chunks, no dictionary, no extension type."""
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else _combined(column)
     while True:
@@ -43,7 +43,7 @@ def decoded(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _combined(column: pa.ChunkedArray) -> pa.Array:
-    # Offsets of 32 bits end at 2 GiB of text; the large types do not.
+    # 32-bit offsets reach only 2 GiB of text; the large types have 64-bit offsets.
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
     if column.type in wide:
         column = column.cast(wide[column.type])
@@ -51,7 +51,7 @@ def _combined(column: pa.ChunkedArray) -> pa.Array:
 
 
 def as_numpy(column: pa.ChunkedArray | pa.Array, dtype: DType) -> tuple[Array, Mask]:
-    """Give a column of numbers as an array of `dtype`, 0 where it is null, and where it is not.
+    """Return a column of numbers as an array of `dtype`, 0 for null, and a mask of the non-null.
 
     >>> as_numpy(pa.array([1, None, 3]), np.dtype("f8"))
     (array([1., 0., 3.]), array([ True, False,  True]))

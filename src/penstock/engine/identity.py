@@ -1,7 +1,7 @@
-"""Who a tuple is, whatever order it comes in: a hash of its content, and draws that follow from it.
+"""The identity of a row: a hash of its content, and random draws that depend on it.
 
-A draw depends on the seed and on the tuple's own identity: its stream, its time, its content, and
-its number among equals. Neither the order of delivery nor the cut into batches changes it.
+A draw depends on the seed and on the row's identity: its stream, its time, its content, and its
+number among equal rows. It does not depend on the order of delivery or the cut into batches.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.columns import decoded
-from penstock.engine.kernels.words import fold, hash_each, stir_each
+from penstock.engine.kernels.key_hash import combine_hash_each, hash_each, hash_lists
 
-# What stands for a null, and what every hash begins with: any words will do.
+# The hash of a null, and what every hash begins with: arbitrary constants.
 _NULL = np.int64(0x1D8AF066F1B4A2C3)
 _START = np.int64(0x2545F4914F6CDD1D)
-# 2**-53: the 53 upper bits of a word as a fraction.
+# 2**-53: turns the 53 upper bits of a hash into a fraction.
 _UNIT = 2.0**-53
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def content_hashes(table: pa.Table) -> Integers:
     """
     hashes = np.full(table.num_rows, _START)
     for column in table.columns:
-        stir_each(hashes, _hashes(decoded(column)))
+        combine_hash_each(hashes, _hashes(decoded(column)))
     return hashes
 
 
 def draws(seed: int, stream: int, times: Array, identities: Integers) -> Floats:
-    """Draw a number in [0, 1) for each tuple; equal tuples must stand side by side.
+    """Draw a number in [0, 1) for each row; equal rows must be next to each other.
 
     >>> times, identities = np.array([5, 5, 7]), np.array([11, 11, 11])
     >>> once = draws(1, 0, times, identities)
@@ -48,10 +48,10 @@ def draws(seed: int, stream: int, times: Array, identities: Integers) -> Floats:
     (3, True)
     """
     hashes = np.full(times.size, seed, np.int64)
-    stir_each(hashes, np.full(times.size, stream, np.int64))
-    stir_each(hashes, _bits(times))
-    stir_each(hashes, identities)
-    stir_each(hashes, _number_among_equals(times, identities))
+    combine_hash_each(hashes, np.full(times.size, stream, np.int64))
+    combine_hash_each(hashes, _bits(times))
+    combine_hash_each(hashes, identities)
+    combine_hash_each(hashes, _number_among_equals(times, identities))
     return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
@@ -76,7 +76,7 @@ def _hashes(array: pa.Array) -> Integers:
             hashes = hash_values(array)
             break
     else:
-        # Unions, intervals, views of lists: rare, and their text says all that they hold.
+        # Unions, intervals, views of lists: rare, and their text has all of their content.
         hashes = _of_bytes(_as_text(array))
     if array.null_count:
         hashes[array.is_null().to_numpy(zero_copy_only=False)] = _NULL
@@ -86,7 +86,7 @@ def _hashes(array: pa.Array) -> Integers:
 def _of_structs(array: pa.StructArray) -> Integers:
     hashes = np.full(len(array), _START)
     for child in array.flatten():
-        stir_each(hashes, _hashes(child))
+        combine_hash_each(hashes, _hashes(child))
     return hashes
 
 
@@ -96,7 +96,7 @@ def _of_lists(array: pa.ListArray) -> Integers:
     else:
         offsets = array.offsets.to_numpy()
     hashes = np.empty(len(array), np.int64)
-    fold(_hashes(array.values), offsets.astype(np.int64), hashes)
+    hash_lists(_hashes(array.values), offsets.astype(np.int64), hashes)
     return hashes
 
 
@@ -107,7 +107,7 @@ def _of_decimals(array: pa.Array) -> Integers:
     words = raw.view(np.int32 if width == 4 else np.int64).astype(np.int64)
     hashes = np.full(len(array), _START)
     for column in words.T:
-        stir_each(hashes, np.ascontiguousarray(column))
+        combine_hash_each(hashes, np.ascontiguousarray(column))
     return hashes
 
 
@@ -147,19 +147,19 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _is_word(kind: pa.DataType) -> bool:
-    # An interval of months, days and nanoseconds is primitive, but wider than a word.
+    # An interval of months, days and nanoseconds is primitive, but wider than 64 bits.
     return pa.types.is_primitive(kind) and kind.bit_width <= 64
 
 
 def _of_words(array: pa.Array) -> Integers:
-    """Give each fixed-width value as a word: whole numbers as they are, floats as bits."""
+    """Return each fixed-width value as 64 bits: whole numbers as they are, floats as their bits."""
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     if array.null_count:
         array = array.fill_null(_zero(array.type))
     if pa.types.is_floating(array.type):
         return array.cast(pa.float64()).to_numpy().view(np.int64).copy()
-    # Timestamps and such: the same bits as whole numbers.
+    # Timestamps and the like: their bits as whole numbers.
     width = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
     return array.view(width[array.type.bit_width]).to_numpy().astype(np.int64)
 

@@ -1,7 +1,7 @@
-"""From Arrow to arrivals: what a batch holds, as numbers, in merged time order.
+"""From Arrow to arrivals: the rows of a batch as numbers, merged in time order.
 
-What cannot take part is set aside here and counted under its cause: late, without a usable time,
-too far ahead of its stream, without a key.
+Rows that cannot take part are set aside here and counted by cause: late, without a usable time,
+too far ahead of their stream, without a key.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Watch:
-    """What one stream has shown so far, beyond its clock."""
+class StreamCounters:
+    """What is counted of one stream, and how far its time has come."""
 
     arrived: int = 0
     payload_bytes: int = 0
-    accepted: int = 0  # rows of its last batch that had any
+    accepted: int = 0  # rows of its last batch that had accepted rows
     ahead: int = 0  # rows set aside as too far ahead since then
-    reached: float | None = None  # how far the stream is believed to have come
-    greatest: int | float | None = None  # time so far, in the rows of all shards
+    reached: float | None = None  # how far the stream has come, without rows too far ahead
+    greatest: int | float | None = None  # greatest time so far, in the rows of all shards
     whole: int = 0  # rows so far, of all shards, each counted once
     late: int = 0
     bad_times: int = 0
@@ -49,16 +49,16 @@ class Columns:
 
     index: Integers  # of the row in its table
     times: Array
-    words: Integers
+    key_words: Integers
     values: Array
     has_key: Mask
-    identities: Integers  # hashes of the rows' contents; empty where not wanted
-    sizes: Integers  # bytes of each row; empty where not wanted
+    identities: Integers  # hashes of the rows' contents; empty if not needed
+    sizes: Integers  # bytes of each row; empty if not needed
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is needed of each row beyond its time and key.
+class ReadOptions:
+    """What `read_side` computes for each row beyond its time and key.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Wanted:
     sizes
         Its size in bytes.
     hashes
-        A hash of its key, where that is not its own word: in place of its value.
+        A hash of its key in place of its value, if the key is interned.
     """
 
     order: bool
@@ -84,26 +84,25 @@ def read_side(
     table: pa.Table,
     coder: KeyCoder,
     *,
-    watch: Watch,
-    wanted: Wanted,
+    counters: StreamCounters,
+    options: ReadOptions,
     greatest: float | None,
     bound: float | None,
 ) -> Columns:
     """Read one stream's batch: its rows in time order.
 
-    Rows are late before the greatest time so far less the lateness, and too far ahead from the
-    bound on.
+    Rows before `greatest` less the lateness are late. Rows from `bound` on are too far ahead.
     """
     times, good = plan.time.read(table.column(side.time))
-    watch.bad_times += int(good.size - np.count_nonzero(good))
+    counters.bad_times += int(good.size - np.count_nonzero(good))
     if greatest is not None:
         on_time = times >= greatest - side.lateness
         late = good & ~on_time
-        watch.late += int(np.count_nonzero(late))
+        counters.late += int(np.count_nonzero(late))
         good &= on_time
     if bound is not None:
         far = good & (times >= bound)
-        watch.far_ahead += int(np.count_nonzero(far))
+        counters.far_ahead += int(np.count_nonzero(far))
         good &= ~far
     index = np.flatnonzero(good)
     kept = times[index]
@@ -111,40 +110,40 @@ def read_side(
         order = np.argsort(kept, kind="stable")
         index, kept = index[order], kept[order]
     identities = np.zeros(0, np.int64)
-    ties = wanted.order and bool(np.any(kept[1:] == kept[:-1]))
-    if ties or wanted.identities:
+    ties = options.order and bool(np.any(kept[1:] == kept[:-1]))
+    if ties or options.identities:
         identities = content_hashes(table)[index]
     if ties:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
-    words, values, has_key = read_keys(plan, side, table, coder, hashes=wanted.hashes)
+    key_words, values, has_key = read_keys(plan, side, table, coder, hashes=options.hashes)
     has_key = has_key[index]
-    watch.null_keys += int(index.size - np.count_nonzero(has_key))
-    sizes = row_sizes(table)[index] if wanted.sizes else np.zeros(0, np.int64)
-    return Columns(index, kept, words[index], values[index], has_key, identities, sizes)
+    counters.null_keys += int(index.size - np.count_nonzero(has_key))
+    sizes = row_sizes(table)[index] if options.sizes else np.zeros(0, np.int64)
+    return Columns(index, kept, key_words[index], values[index], has_key, identities, sizes)
 
 
 def is_hashed(plan: Plan) -> bool:
-    """Say whether keys are numbered as they come, so that only a hash stands for one for ever."""
+    """Return whether keys are interned: their key words can change, only their hashes cannot."""
     return bool(plan.keys) and not (len(plan.keys) == 1 and plan.keys[0].is_word)
 
 
 def read_keys(
     plan: Plan, side: Side, table: pa.Table, coder: KeyCoder, *, hashes: bool = False
 ) -> tuple[Integers, Array, Mask]:
-    """Give each row's word and value, and whether it has a key that can match."""
+    """Return each row's key word and value, and whether it has a key that can match."""
     if plan.keys:
         columns = [table.column(name) for name in side.columns]
-        words, good = coder.words(columns)
+        key_words, good = coder.key_words(columns)
         if hashes and is_hashed(plan):
-            return words, coder.hashes(columns), good
-        return words, np.zeros(1, plan.values.dtype).repeat(words.size), good
+            return key_words, coder.hashes(columns), good
+        return key_words, np.zeros(1, plan.values.dtype).repeat(key_words.size), good
     values, good = plan.values.read(table.column(side.columns[0]))
     if plan.rule.kind == layout.EQUAL:
-        words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
-        return words, values, good
+        key_words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
+        return key_words, values, good
     if values.dtype.kind == "f" and plan.rule.kind != layout.COMPARE:
-        good = good & np.isfinite(values)  # an infinity is at no distance from anything
+        good = good & np.isfinite(values)  # an infinity has no distance to any value
     return np.zeros(values.size, np.int64), np.where(good, values, 0), good
 
 
@@ -152,24 +151,24 @@ def read_keys(
 class Merged:
     """All streams' rows as one sequence of arrivals, in time order.
 
-    Priorities and limits are left at 0 for the caller to fill in.
+    Priorities and limits are 0, for the caller to fill in.
     """
 
     arrivals: Array
-    order: Integers  # for each arrival its place in: ticks, then each stream's rows in turn
+    order: Integers  # of each arrival: its index in ticks, then the rows of stream 0, 1, ...
     ticks: int
 
     def spread(self, columns: Sequence[Array]) -> Array:
-        """Give each arrival its value from the streams' columns, 0 for a tick."""
+        """Return each arrival's value from the streams' columns, 0 for a tick."""
         return np.concatenate([np.zeros(self.ticks, columns[0].dtype), *columns])[self.order]
 
 
 def merge(
-    plan: Plan, sides: list[Columns], places: list[Indices], heard: Sequence[Array]
+    plan: Plan, sides: list[Columns], places: list[Indices], ticks: Sequence[Array]
 ) -> Merged:
-    """Put all streams' rows into one sequence, and what was heard of their times elsewhere."""
+    """Merge all streams' rows, and the ticks of their progress in all shards, into one sequence."""
     count = len(sides)
-    runs = [*heard, *(side.times for side in sides)]
+    runs = [*ticks, *(side.times for side in sides)]
     starts = np.zeros(2 * count + 1, np.int64)
     np.cumsum([run.size for run in runs], out=starts[1:])
     times = np.concatenate(runs)
@@ -180,7 +179,7 @@ def merge(
     merged = Merged(arrivals, order, int(starts[count]))
     arrivals["stream"] = run_of % count
     arrivals["time"] = times[order]
-    arrivals["word"] = merged.spread([side.words for side in sides])
+    arrivals["key_word"] = merged.spread([side.key_words for side in sides])
     arrivals["value"] = merged.spread([side.values for side in sides])
     arrivals["ref"] = merged.spread([side.index for side in sides])
     arrivals["place"] = merged.spread(places)

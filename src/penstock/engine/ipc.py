@@ -1,10 +1,10 @@
-"""Tables as bytes, and back: Arrow's own stream format."""
+"""Tables to and from bytes, in Arrow's IPC stream format."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-# Half the bytes, for less than it costs to move and check them.
+# Halves the bytes, and takes less time than moving and checking the other half.
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 

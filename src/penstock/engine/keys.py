@@ -1,7 +1,7 @@
-"""Keys of `Equal` as 64-bit words: equal words if, and only if, equal keys.
+"""Keys of `Equal` as 64-bit key words: two are equal if, and only if, their keys are.
 
-A key of one fixed-width column is its own word. Any other key (text, decimals, several columns)
-is written as bytes and interned: it gets a number that no other key in memory has.
+A key of one column of at most 64 bits is its own key word. Any other key (text, decimals, several
+columns) is written as bytes and interned: it gets a number that no other key in memory has.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.columns import as_numpy, decoded, plain
-from penstock.engine.kernels.words import (
+from penstock.engine.kernels.key_hash import (
     Interned,
     append_bytes,
     append_words,
@@ -38,17 +38,17 @@ class KeyColumn:
 
     @property
     def is_word(self) -> bool:
-        """Whether a value is 64 bits or less."""
+        """Whether a value has at most 64 bits."""
         return self.family not in {"text", "bytes", "decimal"}
 
 
 def key_columns(columns: Mapping[str, Sequence[tuple[str, pa.DataType]]]) -> tuple[KeyColumn, ...]:
-    """Say how the columns of a key are read, from each stream's names and types of them.
+    """Return how the columns of a key are read, given their names and types in each stream.
 
     Raises
     ------
     SchemaError
-        If a column cannot be a key, or two that should be equal are of different kinds.
+        If a column cannot be a key, or two columns to compare are of different kinds.
     """
     result = []
     for position in zip(*columns.values(), strict=True):
@@ -79,7 +79,7 @@ def key_columns(columns: Mapping[str, Sequence[tuple[str, pa.DataType]]]) -> tup
 def _family(kind: pa.DataType) -> str | None:
     types = pa.types
     if types.is_uint64(kind):
-        return "unsigned 64-bit"  # as bits: it does not mix with signed numbers
+        return "unsigned 64-bit"  # compared as bits, so not with signed numbers
     for family, is_member in _FAMILIES:
         if is_member(kind):
             # Units and time zones are part of a family: 1 s and 1 ms are not equal.
@@ -116,39 +116,39 @@ _FAMILIES = (
 
 
 class KeyCoder:
-    """Gives each key its word, and remembers those of keys that need remembering."""
+    """Turns keys into key words, and keeps the table of interned keys."""
 
     def __init__(self, columns: tuple[KeyColumn, ...]) -> None:
         self._columns = columns
         self._interned: Interned | None = None  # made when it is first needed
-        self._review_at = 4096  # keys remembered
+        self._review_at = 4096  # interned keys
 
     @property
     def _direct(self) -> bool:
         return len(self._columns) == 1 and self._columns[0].is_word
 
-    def words(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Integers, Mask]:
-        """Give each row's word, and whether it has a key: no null, no NaN."""
+    def key_words(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Integers, Mask]:
+        """Return each row's key word, and whether it has a key: no null, no NaN."""
         if self._direct:
             return _word_column(columns[0])
         data, offsets, good = self._as_bytes(columns)
-        words = np.empty(good.size, np.int64)
+        key_words = np.empty(good.size, np.int64)
         interned = self._reserve(good.size, int(offsets[-1] - offsets[0]))
-        intern(interned, data, offsets, good, words)
-        return words, good
+        intern(interned, data, offsets, good, key_words)
+        return key_words, good
 
     def hashes(self, columns: Sequence[pa.ChunkedArray]) -> Integers:
-        """Give a hash of each row's key: the same for the same key in any stream and process."""
+        """Return a hash of each row's key: the same for a key in every stream and process."""
         if self._direct:
-            words, good = _word_column(columns[0])
-            return np.where(good, words, 0)
+            key_words, good = _word_column(columns[0])
+            return np.where(good, key_words, 0)
         data, offsets, good = self._as_bytes(columns)
         hashes = np.empty(good.size, np.int64)
         hash_each(data, offsets, hashes)
         return np.where(good, hashes, 0)
 
     def forget(self, live_words: Callable[[], Integers]) -> None:
-        """Forget the keys that are no longer in memory, if that is worth the trouble."""
+        """Remove interned keys that no row in memory has, once there are many of them."""
         if self._interned is None or self._interned.counts[0] < self._review_at:
             return
         live = live_words()
@@ -161,7 +161,7 @@ class KeyCoder:
         self._interned = smaller
 
     def _reserve(self, entries: int, size: int) -> Interned:
-        """Give the table of interned keys with room for so many more of so many bytes."""
+        """Return the table of interned keys, with room for `entries` more of `size` bytes."""
         old = _empty(1024, 16 * 1024) if self._interned is None else self._interned
         entries += int(old.counts[0])
         size += int(old.counts[1])
@@ -196,7 +196,7 @@ class KeyCoder:
             else:
                 append_words(data, at, np.diff(part[1]))
                 append_bytes(data, at, part[0], part[1])
-        # As Arrow's own buffers are: one compiled version of `intern` serves both.
+        # Read-only, as Arrow's own buffers are: one compiled version of `intern` serves both.
         data.flags.writeable = offsets.flags.writeable = False
         return data, offsets, good
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.words import stir_each
+from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.errors import SpecificationError, must
 from penstock.statistics.frequencies import Frequencies
 from penstock.statistics.value_sample import ValueSample
@@ -262,8 +262,8 @@ def _spread(values: Array, age: float) -> Floats:
     """
     order = np.argsort(values, kind="stable")
     hashes = np.full(values.size, age).view(np.int64)
-    stir_each(hashes, np.ascontiguousarray(values[order]).view(np.int64))
-    stir_each(hashes, np.arange(values.size))
+    combine_hash_each(hashes, np.ascontiguousarray(values[order]).view(np.int64))
+    combine_hash_each(hashes, np.arange(values.size))
     drawn = np.empty(values.size)
     drawn[order] = (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
     return drawn

@@ -8,8 +8,8 @@ import numpy as np
 
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
+from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.engine.kernels.monitoring import begin_batch, keep_to_quota
-from penstock.engine.kernels.words import stir_each
 
 if TYPE_CHECKING:
     from penstock.budget import Budget
@@ -79,14 +79,14 @@ class Monitor:
     def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
         """Draw for rows of one stream, in time order: by their times, keys and places."""
         hashes = np.full(times.size, self._plan.spec.seed, np.int64)
-        stir_each(hashes, np.full(times.size, self._salt))
+        combine_hash_each(hashes, np.full(times.size, self._salt))
         keys = words
         if self._plan.rule.kind != layout.EQUAL or is_hashed(self._plan):
             keys = _bits(values)
-        stir_each(hashes, np.full(times.size, s, np.int64))
-        stir_each(hashes, _bits(times))
-        stir_each(hashes, keys)
-        stir_each(hashes, _number_among_equals(times, keys))
+        combine_hash_each(hashes, np.full(times.size, s, np.int64))
+        combine_hash_each(hashes, _bits(times))
+        combine_hash_each(hashes, keys)
+        combine_hash_each(hashes, _number_among_equals(times, keys))
         return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
 
 

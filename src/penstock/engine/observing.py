@@ -140,7 +140,7 @@ class Observer:
             mine = self._mine(arrivals, s, at, stop)
             likely = np.zeros(0)
             if mine.size:
-                likely = self.likeliness.of(s, mine["value"], mine["word"])
+                likely = self.likeliness.of(s, mine["value"], mine["key_word"])
             self.coming[s] = mine, likely
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
@@ -155,7 +155,8 @@ class Observer:
             came = int(np.searchsorted(mine["at"], stop))
             self.rates.count(s, came)
             if came:
-                self.likeliness.note(s, mine["value"][:came], mine["word"][:came], likely[:came])
+                values, words = mine["value"][:came], mine["key_word"][:came]
+                self.likeliness.note(s, values, words, likely[:came])
 
     def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
         """List the arrivals of a stream that have a key."""
@@ -231,7 +232,7 @@ class Observer:
                 )
         memory.monitored["counted"][places] = entries["matches"]
         if self.likeliness is not None:
-            words = memory.slots[rows["slot"], layout.WORD]
+            words = memory.slots[rows["slot"], layout.KEY_WORD]
             likely = self.likeliness.of(s, rows["value"], words)
             memory.monitored["likeliness"][places] = likely
         return changed

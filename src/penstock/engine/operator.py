@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.accounting import Counters, account
-from penstock.engine.heard import Heard, hear, silence, too_far_ahead
+from penstock.engine.accounting import OperatorCounters, account
 from penstock.engine.importance_estimate import ImportanceEstimate
 from penstock.engine.importance_scores import scores_of
-from penstock.engine.intake import Columns, Merged, Wanted, Watch, merge, read_side
+from penstock.engine.intake import Columns, Merged, ReadOptions, StreamCounters, merge, read_side
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
@@ -25,6 +24,7 @@ from penstock.engine.ratings import check_importance, draw, given_matches
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.store import Store
+from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_for
 
@@ -96,14 +96,14 @@ class Operator:
         if self.scores is not None:
             self.store.memory.rule["result"] = _RESULT_KINDS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
-        self.watches = [Watch() for _ in plan.sides]
+        self.counters = [StreamCounters() for _ in plan.sides]
         # Where the budget is in bytes: each stream's rows so far, and their bytes.
         self.measured = np.zeros((count, 2), np.int64)
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
         self._produced = make_results(count, plan.time.dtype)  # kept, so that it stays as large
-        self._wanted = Wanted(
+        self._read_options = ReadOptions(
             order=needs is not None,
             identities=needs is not None and needs.draws,
             sizes=self.memory_limit is not None,
@@ -134,17 +134,17 @@ class Operator:
     def process(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[Heard] | None = None,
+        stream_progress: Sequence[StreamProgress] | None = None,
     ) -> pa.Table:
         """Join one batch and return its results; see `pieces`."""
         return pa.concat_tables(
-            [self.plan.result_schema.empty_table(), *self.pieces(tables, heard)]
+            [self.plan.result_schema.empty_table(), *self.pieces(tables, stream_progress)]
         )
 
     def pieces(
         self,
         tables: Mapping[str, pa.Table],
-        heard: Sequence[Heard] | None = None,
+        stream_progress: Sequence[StreamProgress] | None = None,
     ) -> Iterator[pa.Table]:
         """Join one batch and yield its results piece by piece.
 
@@ -154,19 +154,23 @@ class Operator:
         ----------
         tables
             For each stream the rows that came; a stream may be left out if none did.
-        heard
+        stream_progress
             How far each stream has come, by the rows of all shards; None if there are no others.
         """
-        bounds = [self._bound(s, tables, heard) for s in range(len(self.plan.sides))]
+        bounds = [self._bound(s, tables, stream_progress) for s in range(len(self.plan.sides))]
         sides = [self._read(s, tables, bound) for s, bound in enumerate(bounds)]
-        for watch, bound, each in zip(self.watches, bounds, heard or (), strict=heard is not None):
-            watch.whole += each.rows
-            known = (watch.greatest, each.latest_before(bound))
-            watch.greatest = max((time for time in known if time is not None), default=None)
+        for counters, bound, each in zip(
+            self.counters, bounds, stream_progress or (), strict=stream_progress is not None
+        ):
+            counters.whole += each.rows
+            known = (counters.greatest, each.latest_before(bound))
+            counters.greatest = max((time for time in known if time is not None), default=None)
         places = self.store.make_places([side.times for side in sides])
         ticks = [
             each.before(bound)
-            for each, bound in zip(heard or [silence(self.plan)] * len(sides), bounds, strict=True)
+            for each, bound in zip(
+                stream_progress or [no_progress(self.plan)] * len(sides), bounds, strict=True
+            )
         ]
         merged = merge(self.plan, sides, places, ticks)
         given = self._rate(sides, merged)
@@ -190,37 +194,43 @@ class Operator:
         return given_matches(self.plan, self.payloads, sides, merged)
 
     def _bound(
-        self, s: int, tables: Mapping[str, pa.Table], heard: Sequence[Heard] | None
+        self,
+        s: int,
+        tables: Mapping[str, pa.Table],
+        stream_progress: Sequence[StreamProgress] | None,
     ) -> float | None:
         """Return the time from which on a stream's rows are too far ahead to be believed."""
         side = self.plan.sides[s]
-        if side.max_ahead is None or (heard is None and side.name not in tables):
+        if side.max_ahead is None or (stream_progress is None and side.name not in tables):
             return None
-        known = hear(self.plan, s, tables[side.name]) if heard is None else heard[s]
-        return too_far_ahead(known, side.max_ahead, self.watches[s])
+        if stream_progress is None:
+            known = progress_of(self.plan, s, tables[side.name])
+        else:
+            known = stream_progress[s]
+        return too_far_ahead(known, side.max_ahead, self.counters[s])
 
     def _read(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Columns:
-        side, payload, watch = self.plan.sides[s], self.payloads[s], self.watches[s]
+        side, payload, counters = self.plan.sides[s], self.payloads[s], self.counters[s]
         table = tables.get(side.name)
         if table is not None:
             payload.begin(table.combine_chunks())
-            watch.arrived += table.num_rows
-            watch.payload_bytes += table.nbytes
+            counters.arrived += table.num_rows
+            counters.payload_bytes += table.nbytes
         return read_side(
             self.plan,
             side,
             payload.batch,
             self.coder,
-            watch=watch,
-            wanted=self._wanted,
+            counters=counters,
+            options=self._read_options,
             greatest=self._greatest(s),
             bound=bound,
         )
 
     def _greatest(self, s: int) -> int | float | None:
         """Return the greatest time that a stream has shown in earlier batches, to any shard."""
-        if self.watches[s].greatest is not None:
-            return self.watches[s].greatest
+        if self.counters[s].greatest is not None:
+            return self.counters[s].greatest
         clock: int | float = self.store.memory.streams["clock"][s].item()
         return None if clock == layout.NEVER else clock
 
@@ -364,8 +374,8 @@ class Operator:
             self.strategies,
             self.reviewer,
             self.importance_estimate,
-            self.watches,
-            Counters(
+            self.counters,
+            OperatorCounters(
                 shard=self.shard,
                 shards=self.shards,
                 row_limit=self.row_limit,

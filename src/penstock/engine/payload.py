@@ -1,8 +1,8 @@
-"""What the rows hold: one stream's payload, as Arrow tables in time-ordered sub-windows.
+"""One stream's payload: whole rows, as Arrow tables in time-ordered sub-windows.
 
 The kernels know a row's payload only by a reference: the number of a sub-window and a place in
-it. A sub-window never changes once it is made; rows that leave memory leave gaps, and when half
-of it is gaps the rest is moved into a new one. So what has been saved needs no saving again.
+it. A sub-window never changes once it is made, so it is saved only once. Rows that leave memory
+leave gaps. When half of a sub-window is gaps, its other rows are moved into a new one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Floats, Indices, Integers, Mask
     from penstock.engine.store import Store
 
-# Rows of a sub-window at most: a few megabytes, a size that state stores like.
+# Rows of a sub-window at most: a few megabytes, a good size for state stores.
 MOST_ROWS = 1 << 15
 
 
 @dataclass
 class SubWindow:
-    """Rows that came one after another, with what the kernels must know again after a restart."""
+    """Consecutive rows, with what the kernels need again after a restart."""
 
     serial: int  # never used twice
     table: pa.Table
-    rows: Indices  # where each is, or was, in the kernels' memory
+    rows: Indices  # where each row is, or was, in the kernels\' memory
     arrival_numbers: Integers
     likeliness: Floats
     ratings: Floats | None = None  # what rows are kept in order by, where that never changes
@@ -51,10 +51,10 @@ class Payload:
         self.sub_windows: dict[int, SubWindow] = {}  # by number, the oldest first
 
     def live(self, number: int) -> Mask:
-        """Say which rows of a sub-window are still in memory."""
+        """Return which rows of a sub-window are still in memory."""
         window = self.sub_windows[number]
         here = (number << REF_BITS) | np.arange(window.rows.size)
-        # A row's place in memory may have been given to another since, even of another stream.
+        # A row's place in memory may have been reused since, also by a row of another stream.
         rows = self._store.memory.rows
         return (rows["ref"][window.rows] == here) & (rows["stream"][window.rows] == self._stream)
 
@@ -64,7 +64,7 @@ class Payload:
         return self.sub_windows[number].rows.size - dead
 
     def gather(self, refs: Integers) -> pa.Table:
-        """Give the payload of the rows that are referred to, in that order."""
+        """Return the payload of the referenced rows, in the order of the references."""
         numbers = refs >> REF_BITS
         if not self.sub_windows or not numbers.any():
             return self.batch.take(pa.array(refs))
@@ -73,7 +73,7 @@ class Payload:
         end = self.batch.num_rows
         wanted = np.zeros(starts.size, np.bool_)
         wanted[numbers] = True
-        wanted[0] = False  # the batch itself, which is there already
+        wanted[0] = False  # the batch itself, already in `tables`
         for number in np.flatnonzero(wanted):
             starts[number] = end
             table = self.sub_windows[int(number)].table
@@ -83,12 +83,12 @@ class Payload:
         return everything.take(pa.array(starts[numbers] + (refs & REF_MASK)))
 
     def begin(self, batch: pa.Table) -> None:
-        """Take the batch that is to be joined."""
+        """Set the batch that is joined next."""
         self.batch = batch
         self._looked_up = {}
 
     def look_up(self, refs: Integers, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
-        """Give a number for each row that is referred to, computed once for each table and key."""
+        """Return a number for each referenced row, computed once for each table and key."""
         numbers = refs >> REF_BITS
         if not self.sub_windows or not numbers.any():
             return self._known_of(0, key, compute)[refs]
@@ -105,7 +105,7 @@ class Payload:
         return found
 
     def _known_of(self, number: int, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
-        """Give the numbers of all rows of the batch, or of a sub-window."""
+        """Return the numbers of all rows of the batch, or of a sub-window."""
         known, table = self._looked_up, self.batch
         if number:
             known, table = self.sub_windows[number].looked_up, self.sub_windows[number].table
@@ -114,7 +114,7 @@ class Payload:
         return known[key]
 
     def settle(self, rows: Indices) -> None:
-        """Keep what is left of the batch, the given rows in time order, and let go of the rest."""
+        """Keep the given rows of the batch, which are in time order, and drop the other rows."""
         index = self._store.memory.rows["ref"][rows] & REF_MASK
         for start in range(0, rows.size, MOST_ROWS):
             part = index[start : start + MOST_ROWS]
@@ -123,7 +123,7 @@ class Payload:
         self._tidy()
 
     def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:
-        """Put back a saved sub-window; its rows are not known yet, nor their births."""
+        """Put back a saved sub-window; its rows and their births are filled in later."""
         number = self._free_number()
         window = SubWindow(
             serial,
@@ -138,7 +138,7 @@ class Payload:
         return window
 
     def number_of(self, serial: int) -> int:
-        """Give the number of the sub-window with a serial."""
+        """Return the number of the sub-window with a serial."""
         return next(n for n, window in self.sub_windows.items() if window.serial == serial)
 
     def _add(self, table: pa.Table, rows: Indices) -> None:
@@ -163,7 +163,7 @@ class Payload:
         return number
 
     def _tidy(self) -> None:
-        """Drop what is empty, and join neighbours that are small or full of gaps."""
+        """Drop empty sub-windows, and merge neighbours that are small or full of gaps."""
         for number in [n for n in self.sub_windows if not self.count_live(n)]:
             del self.sub_windows[number]
         for group in _groups(
@@ -172,7 +172,7 @@ class Payload:
             self._join(group)
 
     def _join(self, numbers: list[int]) -> None:
-        """Move the live rows of neighbouring sub-windows into one that takes their place."""
+        """Move the live rows of neighbouring sub-windows into one that replaces them."""
         lives = [self.live(n) for n in numbers]
         windows = [self.sub_windows[n] for n in numbers]
         table = pa.concat_tables(
@@ -193,11 +193,11 @@ class Payload:
 
 
 def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
-    """Say which runs of (number, rows, live rows) to join, the oldest first.
+    """Return which runs of (number, rows, live rows) to merge, the oldest first.
 
-    Full of gaps is what has lost half of its rows. The newest ones are joined while each is no
-    larger than what follows it, as one carries when counting: every row is moved log(n) times at
-    most, and no more than log(n) sub-windows are small.
+    A sub-window is full of gaps if it has lost half of its rows. The newest ones are merged while
+    each is no larger than all after it together, like carries in binary counting. So every row is
+    moved log(n) times at most, and at most log(n) sub-windows are small.
 
     >>> _groups(
     ...     [(1, 300, 290), (2, 700, 300), (3, 700, 310), (4, 90, 90), (5, 40, 40), (6, 50, 50)]
@@ -230,7 +230,7 @@ def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
 
 
 def _take(table: pa.Table, index: Integers, kept: int) -> pa.Table:
-    """Take rows; as a view if they are one run, and most of the table is kept in all."""
+    """Return rows of a table; as a view if they are one run and half of the table is kept."""
     run = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
     if run and 2 * kept >= table.num_rows:
         return table.slice(int(index[0]), index.size)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 def draw(monitor: Monitor, sides: Sequence[Columns], merged: Merged) -> None:
     """Draw a number for each arrival: it decides which rows are monitored."""
-    drawn = [monitor.draws(s, side.times, side.words, side.values) for s, side in enumerate(sides)]
+    drawn = [
+        monitor.draws(s, side.times, side.key_words, side.values) for s, side in enumerate(sides)
+    ]
     merged.arrivals["draw"] = merged.spread(drawn)
 
 

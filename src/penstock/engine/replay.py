@@ -1,4 +1,4 @@
-"""A join over tables, in process: the same engine, no Spark, no JVM."""
+"""A join over tables in the Python process: the same engine, without Spark or a JVM."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from penstock.engine.heard import hear_all
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
 from penstock.engine.reviewing import row_overhead
 from penstock.engine.sharding import route
+from penstock.engine.stream_progress import progress_of_all
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import total
 
@@ -28,15 +28,15 @@ Tables: TypeAlias = "pa.Table | Sequence[pa.Table]"
 
 @dataclass(frozen=True)
 class Replay:
-    """What came out of a join over tables.
+    """The results of a join over tables, and its metrics.
 
     Attributes
     ----------
     result
-        A struct column per stream, named after it, that holds the stream's whole row; ``time``,
-        the greatest of the joined times; ``weight``.
+        For each stream a struct column of its name with the whole row; ``time``, the greatest of
+        the joined times; ``weight``.
     metrics
-        What became of the tuples, and what it cost.
+        What happened to the rows, and what it cost.
     """
 
     result: pa.Table
@@ -60,16 +60,16 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
     operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
     results = [plan.result_schema.empty_table()]
     for batch in _in_step(batches):
-        heard = hear_all(plan, batch) if shards > 1 else None
+        stream_progress = progress_of_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for operator, part in zip(operators, routed, strict=True):
-            results.extend(operator.pieces(part, heard))
+            results.extend(operator.pieces(part, stream_progress))
     metrics = total(operator.metrics() for operator in operators)
     return Replay(pa.concat_tables(results), metrics)
 
 
 def check_shards(plan: Plan, shards: object) -> None:
-    """Refuse a number of shards that is none, or over which the budget cannot be divided."""
+    """Raise unless `shards` is a number of shards over which the budget can be divided."""
     if not isinstance(shards, int) or isinstance(shards, bool) or shards < 1:
         raise SpecificationError(
             must("shards", "a whole number of 1 or more", shards, "leave it out for one shard")
@@ -119,13 +119,13 @@ def _batches(name: str, given: object) -> list[pa.Table]:
             )
     if not parts:
         raise SchemaError(
-            f'table of stream "{name}" must be there to tell its columns; got an empty list; '
-            f"pass a table without rows"
+            f'tables of stream "{name}" must not be empty; got an empty list; '
+            f"pass a table without rows, so that its columns are known"
         )
     return parts
 
 
 def _in_step(batches: Mapping[str, list[pa.Table]]) -> Iterator[dict[str, pa.Table]]:
-    """Give micro-batch after micro-batch; a stream whose list has ended has fallen silent."""
+    """Yield the micro-batches; a stream whose list has ended is left out."""
     for parts in zip_longest(*batches.values()):
         yield {n: part for n, part in zip(batches, parts, strict=True) if part is not None}

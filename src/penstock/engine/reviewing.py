@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.engine.actions import set_actions
 from penstock.engine.decision_state import from_arrays, to_arrays
-from penstock.engine.kernels.layout import EQUAL, WORD
+from penstock.engine.kernels.layout import EQUAL, KEY_WORD
 from penstock.engine.kernels.selection import gather, gathered_type, set_likeliness
 from penstock.engine.lives import lengths_of
 from penstock.engine.observing import Observer
@@ -422,7 +422,7 @@ class Reviewer:
                 self._met[s] = importance
             per_time = np.zeros(0)
             if self._needs.match_rates:
-                per_time = self._match_rates(s, mine["value"], mine["word"])
+                per_time = self._match_rates(s, mine["value"], mine["key_word"])
             draws = arrivals["draw"][places]
             rows = Rows(
                 s,
@@ -472,7 +472,7 @@ class Reviewer:
         rows = self._store.in_queue(s)
         if not rows.size or self._is_given[s]:
             return
-        words = memory.slots[memory.rows["slot"][rows], WORD]
+        words = memory.slots[memory.rows["slot"][rows], KEY_WORD]
         zeros = np.zeros(rows.size)
         ratings = self._strategies[0].rate(
             self._view_for_rating,
@@ -504,7 +504,7 @@ class Reviewer:
         rows = rows[: gather(memory, s, rows)]
         likely = rows["likeliness"]
         if retention.reads_likeliness_again:
-            likely = observer.likeliness.of(s, rows["value"], rows["word"])
+            likely = observer.likeliness.of(s, rows["value"], rows["key_word"])
         ages = np.maximum((observer.now - rows["time"]) / float(observer.span(s)), 0.0)
         row = np.ascontiguousarray(rows["row"])
         importance = None

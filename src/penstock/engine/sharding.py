@@ -1,11 +1,11 @@
-"""Which shard a row goes to, so that every result is found, and found once.
+"""Which shards a row goes to, so that every result is found exactly once.
 
 ===========================  =================================================================
 predicate                    shards
 ===========================  =================================================================
 `Equal`, `Compare("=")`      by a hash of the key: no row is copied
 `Within`, `Band`             by cells of the value: rows of the first stream go to the cell of
-                             their value, the others to each cell that holds a value they reach
+                             their value, other rows to each cell with a value they can match
 `Compare`                    the stream with the longest window is split, the others are copied
 ===========================  =================================================================
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 from penstock.engine.identity import content_hashes
 from penstock.engine.intake import read_keys
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.words import stir_each
+from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.engine.keys import KeyCoder
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
 
 
-# Cells are so many times as wide as what a row reaches: about 1 row in 16 is copied.
+# Width of a cell, in widths of the range that a row can match: about 1 row in 16 is copied.
 _REACHES_PER_CELL = 32
-# Up to here the margin for rounding is far less than a cell; all beyond are one.
+# Up to this cell the margin for rounding is far less than a cell; all values beyond share it.
 _LAST_CELL = 2.0**40
 
 
 def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
-    """Divide a batch: give, for each shard, the rows of each stream that it needs."""
+    """Divide a batch: return, for each shard, the rows of each stream that it needs."""
     if shards == 1:
         return [dict(tables)]
     routed: list[dict[str, pa.Table]] = [{} for _ in range(shards)]
@@ -55,7 +55,7 @@ def route(plan: Plan, tables: Mapping[str, pa.Table], shards: int) -> list[dict[
 
 
 def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers, Integers]:
-    """Give the one or two shards of each row; below 0 for all of them."""
+    """Return the one or two shards of each row; -1 for all of them."""
     if plan.rule.kind == layout.EQUAL:
         one = _by_hash(_key_hashes(plan, s, table), shards)
         return one, one
@@ -67,7 +67,7 @@ def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers,
         one = _by_hash(content_hashes(table), shards)
         return one, one
     first, last = _cells(plan, s, table)
-    # Far from zero the margin for rounding can be wider than a cell: then it goes everywhere.
+    # Far from zero the margin for rounding can be wider than a cell: the row goes to all shards.
     wide = last - first > 1
     one, other = (np.where(wide, -1, _by_hash(cells, shards)) for cells in (first, last))
     return one, other
@@ -77,14 +77,14 @@ def _key_hashes(plan: Plan, s: int, table: pa.Table) -> Integers:
     side = plan.sides[s]
     if plan.keys:
         return KeyCoder(plan.keys).hashes([table.column(name) for name in side.columns])
-    words, _, good = read_keys(plan, side, table, KeyCoder(()))
-    return np.where(good, words, 0)
+    key_words, _, good = read_keys(plan, side, table, KeyCoder(()))
+    return np.where(good, key_words, 0)
 
 
 def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Integers, Integers]:
-    """Give the cells of the least and greatest value that the first stream's member can have.
+    """Return the cells of the least and greatest value that the first stream's member can have.
 
-    A cell is wider than what lies between them, so there is none in between.
+    A cell is wider than that range, so there is no further cell in between.
     """
     values, good = plan.values.read(table.column(plan.sides[s].columns[0]))
     values = np.where(good, values, 0).astype(np.float64)
@@ -97,7 +97,7 @@ def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Integers, Integers]:
     else:
         reach = (len(plan.sides) - 1) * (high - low)
         least, most = values - steps * high, values - steps * low
-    # A few units in the last place: the kernels decide, this must only not be too narrow.
+    # A few units in the last place. The kernels decide; the range must only not be too narrow.
     margin = 2.0**-48 * (np.abs(values) + steps * (abs(low) + abs(high))) if steps else 0.0
     width = _REACHES_PER_CELL * max(reach, float(plan.rule.width))
     first, last = (
@@ -107,7 +107,7 @@ def _cells(plan: Plan, s: int, table: pa.Table) -> tuple[Integers, Integers]:
     return first, last
 
 
-def _by_hash(words: Integers, shards: int) -> Integers:
-    hashes = np.zeros(words.size, np.int64)
-    stir_each(hashes, words)
+def _by_hash(numbers: Integers, shards: int) -> Integers:
+    hashes = np.zeros(numbers.size, np.int64)
+    combine_hash_each(hashes, numbers)
     return (hashes.view(np.uint64) % np.uint64(shards)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How many bytes each row of a table takes, for budgets in bytes."""
+"""The size in bytes of each row of a table, for budgets in bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def row_sizes(table: pa.Table) -> Integers:
-    """Give the bytes of each row: its values and offsets, and a bit's byte for being null.
+    """Return the size of each row: its values and offsets, and a byte per value for its null bit.
 
     >>> row_sizes(pa.table({"a": [1, 2], "b": ["x", "four"]})).tolist()
     [15, 18]
@@ -45,7 +45,7 @@ def _sizes(array: pa.Array) -> Integers:
 
 
 def _between(values: pa.Array, bounds: Array) -> Integers:
-    """Give the bytes of each run of values."""
+    """Return the size of each run of values."""
     ends = np.zeros(len(values) + 1, np.int64)
     np.cumsum(_sizes(values), out=ends[1:])
     return ends[bounds[1:]] - ends[bounds[:-1]]
@@ -54,6 +54,6 @@ def _between(values: pa.Array, bounds: Array) -> Integers:
 def _lengths(array: pa.Array) -> Integers:
     try:
         lengths = pc.binary_length(array)
-    except pa.ArrowNotImplementedError:  # unions, views of lists: each its share of the whole
+    except pa.ArrowNotImplementedError:  # unions, views of lists: the mean size
         return np.full(len(array), array.nbytes // max(1, len(array)), np.int64)
     return lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -24,7 +24,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.intake import Watch, read_keys
+from penstock.engine.intake import StreamCounters, read_keys
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
@@ -150,7 +150,7 @@ def restore(
         for name in names:
             record[name] = saved[name]
     memory.streams["share"] = head["shares"]
-    operator.watches[:] = [Watch(**watch) for watch in head["watches"]]
+    operator.counters[:] = [StreamCounters(**each) for each in head["counters"]]
     memory.order[:] = head["order"]
     operator.measured[:] = head["measured"]
     operator.row_limit = head["row_limit"]
@@ -182,7 +182,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "streams": {name: memory.streams[name].tolist() for name in _STREAM_FIELDS},
         "rule": {name: memory.rule[name].tolist() for name in _RULE_FIELDS},
         "pairs": {name: memory.pairs[name].tolist() for name in _PAIR_FIELDS},
-        "watches": [asdict(watch) for watch in operator.watches],
+        "counters": [asdict(each) for each in operator.counters],
         "order": memory.order.tolist(),
         "measured": operator.measured.tolist(),
         "row_limit": operator.row_limit,
@@ -316,7 +316,7 @@ def _refill_stream(
         number = payload.number_of(serial)
         arrivals["stream"] = s
         arrivals["time"] = times[places]
-        arrivals["word"] = words[places]
+        arrivals["key_word"] = words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
         arrivals["likeliness"] = window.likeliness[places]

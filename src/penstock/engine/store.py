@@ -111,7 +111,7 @@ class Store:
     def live_words(self) -> Integers:
         """Words of the keys that have rows."""
         used = self.memory.slots[: int(self.memory.rule["fresh_slot"][0])]
-        return used[used[:, layout.COUNT] > 0, layout.WORD]
+        return used[used[:, layout.COUNT] > 0, layout.KEY_WORD]
 
     def reserve(self, arrivals: int, limit: int | None) -> None:
         """Make room for so many arrivals, of which no more than `limit` can be held at a time."""

@@ -1,4 +1,4 @@
-"""Time columns: which unit a join counts in, and an Arrow column as numbers of it."""
+"""Time columns: the unit in which a join counts time, and Arrow columns as numbers of it."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class TimeScale:
         return np.dtype(np.float64 if pa.types.is_floating(self.type) else np.int64)
 
     def read(self, column: pa.ChunkedArray) -> tuple[Array, Mask]:
-        """Give a column's times in this scale, and which of them can be used.
+        """Return a column's times in this scale, and which of them can be used.
 
-        Unusable are nulls, NaN, infinities, and whatever is 2**61 units or more away from 0: far
-        beyond any clock, and near enough to overflow.
+        Nulls, NaN, infinities, and times of 2**61 units or more away from 0 cannot be used. Such
+        times are far beyond any clock, and computing with them could overflow.
         """
         kind = plain(column.type)
         if pa.types.is_timestamp(kind):
@@ -70,27 +70,27 @@ class TimeScale:
         return times, good
 
     def to_arrow(self, times: Array) -> pa.Array:
-        """Give times as the result's ``time`` column."""
+        """Return times as the result's ``time`` column."""
         return pa.array(times).cast(self.type)
 
 
 def common_scale(
     columns: Mapping[str, tuple[str, pa.DataType]], *, of_clock: bool = False
 ) -> TimeScale:
-    """Find the scale that all streams' time columns can be counted in.
+    """Return the scale for the time columns of all streams.
 
     Parameters
     ----------
     columns
-        For each stream the name and the Arrow type of its time column.
+        The name and the Arrow type of each stream's time column.
     of_clock
-        Whether the windows are durations of the clock, for columns that do not tell: tables
-        without rows may have columns of Arrow's null type.
+        Whether the windows are durations of the clock. This decides if all columns are of Arrow's
+        null type, as they may be in tables without rows.
 
     Raises
     ------
     SchemaError
-        If a column holds no time, or the columns cannot be compared.
+        If a column does not hold times, or the columns cannot be compared.
     """
     kinds: dict[str, pa.DataType] = {}
     for stream, (column, type_) in columns.items():

@@ -1,7 +1,7 @@
 """Columns of `Within`, `Band` and `Compare` as numbers that the kernels can compare.
 
-Whole numbers stay whole numbers and decimals become whole numbers of their last place, so they
-compare exactly; as soon as one stream has floating-point numbers, all are compared as such.
+Whole numbers stay as they are, and decimals become whole numbers of their last place, so both
+compare exactly. If one stream has floating-point numbers, all values are compared as such.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 # Decimals of up to 18 digits fit a 64-bit integer.
 _MOST_DIGITS = 18
-# 1 / width must be finite, with much room to spare.
+# 1 / width must be finite, with a wide margin.
 _NARROWEST = 1e-150
-# Bounds of whole numbers are whole numbers of 64 bits themselves.
+# Bounds on whole numbers must be 64-bit whole numbers too.
 _FURTHEST = 2**63
 
 
 @dataclass(frozen=True)
 class ValueScale:
-    """What the values are counted in: floats, or whole numbers of 10**-scale."""
+    """The unit of the values: floats, or whole numbers of 10**-scale."""
 
     floating: bool
     scale: int = 0
@@ -44,7 +44,7 @@ class ValueScale:
         return np.dtype(np.float64 if self.floating else np.int64)
 
     def read(self, column: pa.ChunkedArray) -> tuple[Array, Mask]:
-        """Give a column's values in this scale, and which can match: not null, not NaN."""
+        """Return a column's values in this scale, and which can match: not null, not NaN."""
         kind = plain(column.type)
         if self.floating:
             if pa.types.is_decimal(kind):
@@ -63,7 +63,7 @@ class ValueScale:
             shift = self.scale
             values, good = as_numpy(column, self.dtype)
         if shift:
-            # Beyond any decimal of 18 digits: larger than all of them is all there is to know.
+            # Values beyond any decimal of 18 digits: it is enough that they compare as larger.
             most = 2**63 - 1
             limit = most // 10**shift
             inside = (values <= limit) & (values >= -limit)
@@ -72,11 +72,11 @@ class ValueScale:
         return values, good
 
     def at_least(self, number: Number) -> int | float:
-        """Give the least value of this scale that is not below a number."""
+        """Return the least value of this scale that is not below a number."""
         return self._round(number, ROUND_CEILING)
 
     def at_most(self, number: Number) -> int | float:
-        """Give the greatest value of this scale that is not above a number.
+        """Return the greatest value of this scale that is not above a number.
 
         >>> (
         ...     ValueScale(floating=False).at_most(2.5),
@@ -105,7 +105,7 @@ class ValueScale:
 
 
 def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
-    """Find the scale in which all streams' columns compare.
+    """Return the scale in which all streams' columns are compared.
 
     Raises
     ------
@@ -154,10 +154,10 @@ def common_values(columns: Mapping[str, tuple[str, pa.DataType]]) -> ValueScale:
 
 
 def _check_whole(columns: Mapping[str, tuple[str, pa.DataType]], scale: int) -> None:
-    """Refuse two columns of whole numbers too large to be counted in the decimals' last place.
+    """Raise if two columns have whole numbers too large to count in the decimals' last place.
 
-    One is fine: such a number is larger than any decimal, and that is all there is to know. But
-    two of them must be told apart from each other.
+    One such column is fine: its large numbers only need to compare as larger than any decimal.
+    But large numbers of two columns would have to be compared with each other.
     """
     wide = [
         f'"{column}" of stream "{stream}"'
@@ -173,7 +173,7 @@ def _check_whole(columns: Mapping[str, tuple[str, pa.DataType]], scale: int) -> 
 
 
 def bucket_width(scale: ValueScale, low: float, high: float) -> int | float:
-    """Choose the width of value buckets for a band: the band itself, or something small.
+    """Return the width of value buckets for a band: the band's own, or a small one.
 
     A probe reads the buckets that its band touches, so narrower buckets never read more rows.
     """

@@ -39,5 +39,5 @@ class BoundedJoin:
         for key in sorted(packed):
             operator = Operator(plan, shard=keys.index(key), shards=self.shards)
             given = unpack(plan, packed.pop(key), self.shards)
-            for piece in operator.pieces(given.tables, given.heard):
+            for piece in operator.pieces(given.tables, given.stream_progress):
                 yield from piece.to_batches()

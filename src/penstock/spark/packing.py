@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.engine.heard import Heard, hear, silence, together
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.plan import bind
 from penstock.engine.sharding import route
+from penstock.engine.stream_progress import (
+    StreamProgress,
+    combine_progress,
+    no_progress,
+    progress_of,
+)
 from penstock.spark.shards import shard_keys
 from penstock.spark.worker import settle
 
@@ -26,13 +31,13 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-PACKED = "shard INT, stream STRING, heard BINARY, rows BINARY"
+PACKED = "shard INT, stream STRING, stream_progress BINARY, rows BINARY"
 
 _PACKED = pa.schema(
     [
         ("shard", pa.int32()),
         ("stream", pa.string()),
-        ("heard", pa.binary()),
+        ("stream_progress", pa.binary()),
         ("rows", pa.binary()),
     ]
 )
@@ -70,14 +75,14 @@ class Packer:
         # Spark gives timestamps in the session's time zone: an instant is the same in all.
         table = pa.Table.from_batches(batches).rename_columns(schema.names).cast(schema)
         table = table.combine_chunks()
-        heard = hear(plan, self.spec.names.index(self.stream), table).to_bytes()
-        # Every shard hears of it, also one that gets no row: time goes on in all of them.
+        stream_progress = progress_of(plan, self.spec.names.index(self.stream), table).to_bytes()
+        # Every shard gets it, also one that gets no row: time goes on in all of them.
         parts = route(plan, {self.stream: table}, self.shards)
         return pa.record_batch(
             [
                 pa.array(shard_keys(self.shards), pa.int32()),
                 pa.array([self.stream] * self.shards),
-                pa.array([heard] * self.shards, pa.binary()),
+                pa.array([stream_progress] * self.shards, pa.binary()),
                 pa.array([to_ipc(part[self.stream]) for part in parts], pa.binary()),
             ],
             schema=_PACKED,
@@ -86,25 +91,27 @@ class Packer:
 
 @dataclass(frozen=True)
 class Batch:
-    """What one shard gets in a micro-batch; it hears of nobody else if there is nobody else."""
+    """What one shard gets in a micro-batch; `stream_progress` is None with one shard."""
 
     tables: Mapping[str, pa.Table]
-    heard: list[Heard] | None
+    stream_progress: list[StreamProgress] | None
 
 
 def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> Batch:
-    """Put together a shard's packed rows of a micro-batch: stream, what is heard of it, rows."""
+    """Put together a shard's packed rows of a micro-batch: stream, its progress, rows."""
     tables: dict[str, list[pa.Table]] = {}
-    heard: dict[str, list[Heard]] = {}
-    for stream, word, rows in packed:
+    stream_progress: dict[str, list[StreamProgress]] = {}
+    for stream, progress, rows in packed:
         tables.setdefault(stream, []).append(from_ipc(rows))
-        heard.setdefault(stream, []).append(Heard.from_bytes(word))
+        stream_progress.setdefault(stream, []).append(StreamProgress.from_bytes(progress))
     return Batch(
         {stream: pa.concat_tables(parts) for stream, parts in tables.items()},
         None
         if shards == 1
         else [
-            together(heard[side.name]) if side.name in heard else silence(plan)
+            combine_progress(stream_progress[side.name])
+            if side.name in stream_progress
+            else no_progress(plan)
             for side in plan.sides
         ],
     )

@@ -61,9 +61,9 @@ class JoinProcessor(StatefulProcessor):
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
         packed = pd.concat(rows)
-        columns = (packed[name] for name in ("stream", "heard", "rows"))
+        columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
         batch = unpack(plan, zip(*columns, strict=True), self._shards)
-        for piece in operator.pieces(batch.tables, batch.heard):
+        for piece in operator.pieces(batch.tables, batch.stream_progress):
             yield _row(results=handover.leave(piece))
         self._save(operator, shard)
         yield _row(clock=_milliseconds(operator), counters=counters(operator.metrics()))

@@ -42,7 +42,7 @@ def arriving(draw: float, expected: float = 1.0, stream: int = 0, place: int = 0
     arrivals = np.zeros(1, layout.arrival_type(np.dtype("i8"), np.dtype("i8")))
     arrivals["draw"], arrivals["priority"] = draw, expected
     arrivals["stream"], arrivals["place"], arrivals["time"] = stream, place, place
-    arrivals["word"] = 7
+    arrivals["key_word"] = 7
     return arrivals
 
 

@@ -1,8 +1,8 @@
-"""Which rows have a value near this one: chains of value buckets and sub-windows.
+"""The index of rows by value: chains of value buckets and sub-windows.
 
-A bucket has no key that could be compared, and needs none: a row says itself which bucket it is of,
-so rows of other buckets in the same chain cost a comparison and nothing else. Neighbouring buckets
-are neighbours in memory. Sub-windows that a probe can reach, 64 at most, have different chains.
+A slot stores no bucket, and needs none: a row's value says which bucket it is in. So rows of other
+buckets in the same chain cost one comparison each. Neighbouring buckets are neighbours in memory.
+The sub-windows that a probe can reach, 64 at most, have different chains.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from penstock.engine.kernels.index import link, mix
 from penstock.engine.kernels.jit import inner, kernel, wide
 from penstock.engine.kernels.layout import COMPARE, COUNT, HEAD, NOTHING, Memory
 
-# Buckets that stay side by side: a probe reads two or three, mostly from one cache line or two.
+# Buckets that are adjacent in memory: a probe reads two or three, mostly in one or two cache lines.
 _TOGETHER_BITS = 4
 _TOGETHER = 15
 
 
 @inner
 def bucket_of(memory: Memory, value: float) -> np.int64:
-    """Number a value's bucket, in the order of values; 0 for all if there is only one."""
+    """Return the number of a value's bucket, in the order of values; 0 if there is only one."""
     rule = memory.rule[0]
     if rule["kind"] == COMPARE:
         return np.int64(0)
@@ -35,7 +35,7 @@ def bucket_of(memory: Memory, value: float) -> np.int64:
 
 @inner
 def sub_of(memory: Memory, time: float) -> np.int64:
-    """Number the sub-window of a time, 0 for all if there is only one."""
+    """Return the number of the sub-window of a time; 0 if there is only one."""
     span = memory.span[0]
     if span == 0:
         return np.int64(0)
@@ -44,7 +44,7 @@ def sub_of(memory: Memory, time: float) -> np.int64:
 
 @inner
 def slot_of(memory: Memory, bucket: int | np.int64, sub: int | np.int64) -> int:
-    """Give the slot of a bucket and sub-window; the number of slots is a power of two."""
+    """Return the slot of a bucket and sub-window; the number of slots is a power of two."""
     if memory.rule[0]["kind"] == COMPARE:
         return sub & (memory.slots.shape[0] - 1)
     group = mix(bucket >> _TOGETHER_BITS, wide(0))
@@ -53,7 +53,7 @@ def slot_of(memory: Memory, bucket: int | np.int64, sub: int | np.int64) -> int:
 
 @kernel
 def relink(memory: Memory) -> None:
-    """Put every row into the chain that it belongs to, after the number of slots has changed."""
+    """Put every row into its chain again, after the number of slots has changed."""
     rows = memory.rows
     slots = memory.slots
     for slot in range(slots.shape[0]):

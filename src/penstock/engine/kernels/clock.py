@@ -1,4 +1,4 @@
-"""What time it is."""
+"""The clock of a join."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @inner
 def latest(memory: Memory) -> float:
-    """Give the greatest time that any stream has shown."""
+    """Return the greatest clock of all streams."""
     now = memory.streams[0]["clock"]
     for stream in range(1, memory.streams.size):
         now = max(now, memory.streams[stream]["clock"])

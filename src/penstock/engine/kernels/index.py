@@ -1,7 +1,8 @@
-"""Which rows hold this key: an open-addressing table of slots, each the heads of its chains.
+"""The index of rows by key: an open-addressing hash table of slots.
 
-A slot whose last row has left stays in the table until the next `rebuild`, so a slot once found
-stays good for a whole call of the loop, and a key that comes back finds its slot waiting.
+A slot has the head of a chain of rows for each stream. A slot without rows stays in the table
+until the next `rebuild`. So a slot that was found stays valid for a whole call of the loop, and a
+key that comes back finds its old slot.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.engine.kernels.jit import inner, kernel
-from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, SUB, WORD, Memory
+from penstock.engine.kernels.layout import COUNT, HEAD, KEY_WORD, NOTHING, SUB, Memory
 
 # SplitMix64's constants. Unsigned: a signed product that overflows is undefined.
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
@@ -21,20 +22,20 @@ _POSITIVE = np.uint64(0x3FFFFFFFFFFFFFFF)
 
 
 @inner
-def mix(word: int | np.int64, sub: int | np.int64) -> np.int64:
-    """Spread a key over 62 bits (non-negative)."""
-    h = np.uint64(word) ^ (np.uint64(sub) << _SUB)
+def mix(key_word: int | np.int64, sub: int | np.int64) -> np.int64:
+    """Hash a key word to 62 bits (non-negative)."""
+    h = np.uint64(key_word) ^ (np.uint64(sub) << _SUB)
     h = (h ^ (h >> _HALF)) * _FIRST
     h = (h ^ (h >> _29)) * _SECOND
     return np.int64((h ^ (h >> _HALF)) & _POSITIVE)
 
 
 @inner
-def find(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
-    """Give the slot of a key, or NOTHING."""
+def find(memory: Memory, key_word: int | np.int64, sub: int | np.int64) -> int:
+    """Return the slot of a key, or NOTHING."""
     table = memory.table
     slots = memory.slots
-    hashed = mix(word, sub)
+    hashed = mix(key_word, sub)
     mask = table.size - 1
     at = hashed & mask
     tag = hashed >> 31
@@ -44,16 +45,16 @@ def find(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
             return NOTHING
         if entry >> 31 == tag:
             slot = (entry & 0x7FFFFFFF) - 1
-            if slots[slot, WORD] == word and slots[slot, SUB] == sub:
+            if slots[slot, KEY_WORD] == key_word and slots[slot, SUB] == sub:
                 return slot
         at = (at + 1) & mask
 
 
 @inner
-def _enter(memory: Memory, word: int | np.int64, sub: int | np.int64, slot: int) -> None:
-    """Put a slot that is not there into the table."""
+def _enter(memory: Memory, key_word: int | np.int64, sub: int | np.int64, slot: int) -> None:
+    """Add a slot that is not in the table."""
     table = memory.table
-    hashed = mix(word, sub)
+    hashed = mix(key_word, sub)
     mask = table.size - 1
     at = hashed & mask
     while table[at] != 0:
@@ -62,9 +63,9 @@ def _enter(memory: Memory, word: int | np.int64, sub: int | np.int64, slot: int)
 
 
 @inner
-def find_or_create(memory: Memory, word: int | np.int64, sub: int | np.int64) -> int:
-    """Give the slot of a key, a new one if it has none. There must be a free slot."""
-    slot = find(memory, word, sub)
+def find_or_create(memory: Memory, key_word: int | np.int64, sub: int | np.int64) -> int:
+    """Return the slot of a key, a new one if it has none. There must be a free slot."""
+    slot = find(memory, key_word, sub)
     if slot != NOTHING:
         return slot
     slots = memory.slots
@@ -72,33 +73,33 @@ def find_or_create(memory: Memory, word: int | np.int64, sub: int | np.int64) ->
     rule["spare_slots"] -= 1
     slot = rule["free_slot"]
     if slot != NOTHING:
-        rule["free_slot"] = slots[slot, WORD]
+        rule["free_slot"] = slots[slot, KEY_WORD]
     else:
         slot = rule["fresh_slot"]
         rule["fresh_slot"] = slot + 1
-    slots[slot, WORD] = word
+    slots[slot, KEY_WORD] = key_word
     slots[slot, SUB] = sub
     slots[slot, COUNT] = 0
     for s in range(slots.shape[1] - HEAD):
         slots[slot, HEAD + s] = NOTHING
-    _enter(memory, word, sub, slot)
+    _enter(memory, key_word, sub, slot)
     return slot
 
 
 @kernel
 def rebuild(memory: Memory) -> None:
-    """Free the slots without rows and enter the others anew."""
+    """Free the slots without rows, and put the others into an empty table."""
     slots = memory.slots
     memory.table[:] = 0
     free = NOTHING
     used = 0
     for slot in range(memory.rule[0]["fresh_slot"] - 1, -1, -1):
         if slots[slot, COUNT] > 0:
-            _enter(memory, slots[slot, WORD], slots[slot, SUB], slot)
+            _enter(memory, slots[slot, KEY_WORD], slots[slot, SUB], slot)
             used += 1
         else:
             slots[slot, COUNT] = 0
-            slots[slot, WORD] = free
+            slots[slot, KEY_WORD] = free
             free = slot
     memory.rule[0]["free_slot"] = free
     memory.rule[0]["spare_slots"] = slots.shape[0] - used
@@ -106,7 +107,7 @@ def rebuild(memory: Memory) -> None:
 
 @inner
 def link(memory: Memory, row: int, slot: int, stream: int) -> None:
-    """Put a row at the head of its chain."""
+    """Insert a row at the head of its chain."""
     rows = memory.rows
     slots = memory.slots
     head = slots[slot, HEAD + stream]
@@ -121,7 +122,7 @@ def link(memory: Memory, row: int, slot: int, stream: int) -> None:
 
 @inner
 def unlink(memory: Memory, row: int, stream: int) -> None:
-    """Take a row out of its chain."""
+    """Remove a row from its chain."""
     rows = memory.rows
     slots = memory.slots
     slot = rows[row]["slot"]

@@ -53,7 +53,7 @@ def insert(
     streams[stream]["head"] = min(streams[stream]["head"], arrival["place"])
     if slot == NOTHING:
         if rule["kind"] == EQUAL:
-            slot = find_or_create(memory, arrival["word"], wide(0))
+            slot = find_or_create(memory, arrival["key_word"], wide(0))
         else:
             bucket = bucket_of(memory, arrival["value"])
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))

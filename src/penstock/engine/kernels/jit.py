@@ -14,18 +14,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 wide = cast("Callable[[Any], int]", np.int64)
-"""Gives a whole number 64 bits, as whole numbers are inside the kernels."""
+"""Converts a whole number to 64 bits, as whole numbers are inside the kernels."""
 NO: Final = cast("bool", np.bool_(False))  # noqa: FBT003
-"""False, for an argument of an inner function."""
+"""False, as an argument of an inner function."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that Python calls, once per machine: the code is kept on disk.
+    """Compile a function that Python calls, once per machine: the code is cached on disk.
 
-    Without Numba's reference counting (``_nrt``): the kernels allocate nothing and keep nothing,
-    yet with it every call of an inner step would count references to each array that it is
-    handed, atomically, which made the loop three times slower. Division follows NumPy: no check
-    for zero each time, as the divisors are settings and never zero.
+    Without Numba's reference counting (``_nrt``): the kernels allocate nothing and keep nothing.
+    With it, every call of an inner step would count references to each array argument, atomically,
+    which made the loop three times slower. Division follows NumPy: it does not check for zero, as
+    the divisors are settings and never zero.
     """
     return njit(cache=True, error_model="numpy", _nrt=False)(function)
 
@@ -33,12 +33,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function into each kernel that calls it.
 
-    Inlined by force: a call passes a dozen arrays, which took as long as all the rest
-    (docs/benchmarks.md). Without wrappers: only kernels call it, and a way in from Python for two
-    dozen arrays takes as long to compile as the function itself.
+    Inlining is forced: a call passes a dozen arrays, which took as long as all the rest
+    (docs/benchmarks.md). Without wrappers: only kernels call it, and a wrapper for two dozen
+    arrays takes as long to compile as the function itself.
 
-    Give it whole numbers as `wide` makes them, not as they come out of an array of smaller ones or
-    are written in the code: it would be compiled anew for each type.
+    Pass whole numbers through `wide`, also literals and elements of arrays of smaller numbers.
+    Otherwise the function is compiled again for each type.
     """
     return njit(
         error_model="numpy",
@@ -50,7 +50,7 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def rare(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a step that few tuples take: called, not inlined, so that the loop stays small."""
+    """Compile a step that few rows need: called, not inlined, so that the loop stays small."""
     return njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False)(
         function
     )

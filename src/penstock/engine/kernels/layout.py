@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 # Times and windows stay below 2**61 in magnitude, so that time + window and clock - lateness -
-# window can never overflow; NEVER is the clock of a stream that has not been heard of.
+# window can never overflow; NEVER is the clock of a stream that has not been stream_progress of.
 TIME_LIMIT: Final = 2**61
 NEVER: Final = -(2**62)
 
@@ -54,7 +54,7 @@ MAX: Final = 3
 MOST_MATCHES: Final = 32767
 
 # Columns of `slots`.
-WORD: Final = 0
+KEY_WORD: Final = 0
 SUB: Final = 1
 COUNT: Final = 2
 HEAD: Final = 3
@@ -98,7 +98,7 @@ def arrival_type(time: DType, value: DType) -> DType:
     return np.dtype(
         [
             ("time", time),
-            ("word", np.int64),
+            ("key_word", np.int64),
             ("value", value),
             ("rating", np.float64),  # what the strategy says of it (`Strategy.rate`)
             ("likeliness", np.float64),  # of its key to match; 0 if not observed
@@ -122,7 +122,7 @@ def stream_type(time: DType) -> DType:
         [
             ("window", time),
             ("lateness", time),
-            ("clock", time),  # the greatest time heard of
+            ("clock", time),  # the greatest time stream_progress of
             ("horizon", time),  # no tuple of another stream can still come from before this
             ("share", np.float64),  # the part of the budget that it may claim
             ("chain", np.int64),  # its place in the predicate's order of streams
@@ -243,7 +243,7 @@ class Memory(NamedTuple):
     """Everything that the kernels work on."""
 
     rows: Array
-    slots: Integers  # WORD, SUB, COUNT, then one HEAD per stream
+    slots: Integers  # KEY_WORD, SUB, COUNT, then one HEAD per stream
     table: Integers  # open addressing: 0, or a hash tag and slot + 1
     queue: Indices
     streams: Array

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.ahead import look_ahead
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.insertion import insert
 from penstock.engine.kernels.jit import NO, inner, kernel, wide
@@ -18,6 +17,7 @@ from penstock.engine.kernels.layout import (
     UNSEEN,
     Memory,
 )
+from penstock.engine.kernels.prefetch import prefetch
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.removal import remove
@@ -94,13 +94,13 @@ def join(
     """
     rule = memory.rule[0]
     streams = memory.streams
-    ahead = results.ahead
+    slots = results.prefetched
     equal = rule["kind"] == EQUAL
     first = start
     for at in range(start, stop):
-        if equal and (at - start) % ahead.size == 0:
+        if equal and (at - start) % slots.size == 0:
             first = at
-            look_ahead(memory, arrivals, at, min(at + ahead.size, stop), results)
+            prefetch(memory, arrivals, at, min(at + slots.size, stop), results)
         arrival = arrivals[at]
         stream = wide(arrival["stream"])
         actions = arrival["actions"]
@@ -116,9 +116,9 @@ def join(
         slot = wide(NOTHING)
         before = results.produced[0]
         if equal:
-            slot = ahead[at - first]
+            slot = slots[at - first]
             if slot == NOTHING:
-                slot = find(memory, arrival["word"], wide(0))
+                slot = find(memory, arrival["key_word"], wide(0))
         fits = True
         if actions & NOT_PROBED:
             streams[stream]["not_probed"] += 1

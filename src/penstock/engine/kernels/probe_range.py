@@ -1,7 +1,7 @@
 """Probe and emit for `Within`, `Band` and `Compare`: chains of value buckets and sub-windows.
 
-Rows are indexed by (value bucket, sub-window). A partial result carries the spans of times and of
-values that its next member may have, and only the chains in those spans are read. `Compare` has
+Rows are indexed by (value bucket, sub-window). A partial result has the ranges of times and of
+values that its next member may have, and only the chains in those ranges are read. `Compare` has
 one bucket: nearly every pair is a result there.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Ranges(NamedTuple):
-    """A partial result: what is bound at each depth (depth d has d + 1 members)."""
+    """A partial result: its members and ranges at each depth (depth d has d + 1 members)."""
 
     row: Integers  # the next candidate
     bucket: Integers  # the chain it is in, and the last one to read
@@ -42,7 +42,7 @@ class Ranges(NamedTuple):
     first_sub: Integers
     last_sub: Integers
     newest: Array  # greatest time of the members so far
-    until: Array  # greatest time that a further member may have, about
+    until: Array  # greatest time that a further member may have, up to rounding
     time: Array  # by stream: the member's time
     least: Array  # least and greatest value of the members so far
     greatest: Array
@@ -64,9 +64,9 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
 
 @inner
 def _plus(memory: Memory, value: float, change: float) -> float:
-    """Add, stopping at the greatest and least value there is."""
+    """Add, limited to the least and greatest value of the type."""
     rule = memory.rule[0]
-    # Compared before adding: an overflow of whole numbers must not happen, not even for a moment.
+    # Compared before adding: an overflow of signed whole numbers is undefined.
     if change > 0 and value > rule["top"] - change:
         return rule["top"]
     if change < 0 and value < rule["bottom"] - change:
@@ -76,7 +76,7 @@ def _plus(memory: Memory, value: float, change: float) -> float:
 
 @inner
 def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tuple[float, float]:
-    """Give the span in which the value of the chain's next member must lie, a little wide."""
+    """Return the range of the values that the chain's next member may have, a little too wide."""
     rule = memory.rule[0]
     low = rule["low"]
     high = rule["high"]
@@ -110,7 +110,7 @@ def _value_range(memory: Memory, ranges: Ranges, depth: int, chain: int) -> tupl
 
 @inner
 def _is_above(memory: Memory, x: float, change: float, y: float) -> bool:
-    """Say whether y - x > change: for floats by their difference, for whole numbers exactly."""
+    """Return whether y - x > change: for floats by their difference, for whole numbers exactly."""
     rule = memory.rule[0]
     if rule["last_bucket"] > 0:
         return y - x > change
@@ -123,7 +123,7 @@ def _is_above(memory: Memory, x: float, change: float, y: float) -> bool:
 
 @inner
 def _is_at_least(memory: Memory, x: float, change: float, y: float) -> bool:
-    """Say whether y - x >= change: for floats by their difference, for whole numbers exactly."""
+    """Return whether y - x >= change: for floats by difference, for whole numbers exactly."""
     rule = memory.rule[0]
     if rule["last_bucket"] > 0:
         return y - x >= change
@@ -136,7 +136,7 @@ def _is_at_least(memory: Memory, x: float, change: float, y: float) -> bool:
 
 @inner
 def _holds(memory: Memory, x: float, y: float) -> bool:
-    """Say whether the condition holds between a chain's neighbours x and y."""
+    """Return whether the condition holds between a chain's neighbours x and y."""
     rule = memory.rule[0]
     if rule["kind"] != COMPARE:
         return _is_at_least(memory, x, rule["low"], y) and not _is_above(memory, x, rule["high"], y)
@@ -154,7 +154,7 @@ def _holds(memory: Memory, x: float, y: float) -> bool:
 
 @inner
 def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) -> bool:
-    """Say whether a candidate's value goes with the members so far."""
+    """Return whether a candidate's value meets the condition with the members so far."""
     if memory.rule[0]["kind"] == WITHIN:
         least = min(ranges.least[depth], value)
         return not _is_above(
@@ -170,13 +170,13 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
 
 @inner
 def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
-    """Give the first row of the chain at which a depth stands."""
+    """Return the first row of the chain that a depth is at."""
     return memory.slots[slot_of(memory, ranges.bucket[depth], ranges.sub[depth]), HEAD + other]
 
 
 @inner
 def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
-    """Stand before the first chain of a window that the next member can be in."""
+    """Go to the first chain of a window that the next member can be in."""
     streams = memory.streams
     if memory.rule[0]["kind"] == COMPARE:
         ranges.bucket[depth] = 0
@@ -201,7 +201,7 @@ def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
 
 @inner
 def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
-    """Go to the next chain that has rows; say whether there is one."""
+    """Go to the next chain that has rows; return whether there is one."""
     while ranges.row[depth] == NOTHING:
         if ranges.sub[depth] < ranges.last_sub[depth]:
             ranges.sub[depth] += 1
@@ -216,7 +216,7 @@ def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
 
 @inner
 def _bind(memory: Memory, ranges: Ranges, stream: int) -> None:
-    """Note at which depth each place of the predicate's chain becomes bound."""
+    """Record the depth at which each place of the predicate's chain becomes bound."""
     streams = memory.streams
     ranges.bound[streams[stream]["chain"]] = 0
     for step in range(memory.order.shape[1]):
@@ -230,7 +230,7 @@ def probe_range(
     arrival: np.void,
     results: Results,
 ) -> bool:
-    """Append all results of one arriving tuple; if they do not fit, none, and give False."""
+    """Append all results of one arriving row; if they do not fit, append none and return False."""
     rows = memory.rows
     streams = memory.streams
     stream = wide(arrival["stream"])
@@ -275,7 +275,7 @@ def probe_range(
         if not _fits(memory, ranges, depth, chain, value):
             continue
         if bucket_of(memory, value) != ranges.bucket[depth]:
-            continue  # of another bucket in the same chain, whose turn it may also be
+            continue  # of another bucket in the same chain, which may be read in its own turn
         pairs[stream, other]["found"] += 1
         ranges.ref[other] = rows[row]["ref"]
         ranges.held[depth] = row

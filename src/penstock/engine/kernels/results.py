@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
-# Rows for which the loop looks ahead at a time: see `ahead`.
-_AHEAD = 64
+# Rows for which the loop prefetches at a time: see `prefetch`.
+_PREFETCHED = 64
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
 # enough to bound the memory that a join with very many results takes.
 ENOUGH = 1 << 19
@@ -27,7 +27,7 @@ class Results(NamedTuple):
     stands_for: Floats  # how many results each shows there are, 0 if no monitored row waited for it
     witnesses: Integers  # the arrival number of that row
     produced: Integers  # one element: how many there are
-    ahead: Integers  # of the coming rows: their slots, and rows that they will touch
+    prefetched: Integers  # of the coming rows: their slots, and rows that they will touch
     cursor: Integers
     read: Integers  # one element, the sum of what was read ahead: so that it is really read
 
@@ -43,8 +43,8 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
         np.empty(size),
         np.empty(size, np.int64),
         np.zeros(1, np.int64),
-        np.empty(_AHEAD, np.int64),
-        np.empty(_AHEAD, np.int64),
+        np.empty(_PREFETCHED, np.int64),
+        np.empty(_PREFETCHED, np.int64),
         np.zeros(1, np.int64),
     )
 

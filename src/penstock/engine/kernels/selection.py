@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.kernels.jit import kernel
-from penstock.engine.kernels.layout import NOTHING, WORD, Memory
+from penstock.engine.kernels.layout import KEY_WORD, NOTHING, Memory
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Integers
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def selected_type(value: DType) -> DType:
     """Return the record of an arrival of which something is to be said."""
-    return np.dtype([("at", np.int64), ("value", value), ("word", np.int64)])
+    return np.dtype([("at", np.int64), ("value", value), ("key_word", np.int64)])
 
 
 @kernel
@@ -26,7 +26,7 @@ def select(arrivals: Array, stream: int, at: int, stop: int, into: Array) -> int
         if arrivals[place]["stream"] == stream and arrivals[place]["blank"] == 0:
             into[count]["at"] = place
             into[count]["value"] = arrivals[place]["value"]
-            into[count]["word"] = arrivals[place]["word"]
+            into[count]["key_word"] = arrivals[place]["key_word"]
             count += 1
     return count
 
@@ -45,7 +45,7 @@ def gathered_type(time: DType, value: DType) -> DType:
             ("row", np.int64),
             ("time", time),
             ("value", value),
-            ("word", np.int64),
+            ("key_word", np.int64),
             ("likeliness", np.float64),
             ("matches", np.float64),
         ]
@@ -68,7 +68,7 @@ def gather(memory: Memory, stream: int, into: Array) -> int:
         into[count]["row"] = row
         into[count]["time"] = memory.rows[row]["time"]
         into[count]["value"] = memory.rows[row]["value"]
-        into[count]["word"] = memory.slots[memory.rows[row]["slot"], WORD]
+        into[count]["key_word"] = memory.slots[memory.rows[row]["slot"], KEY_WORD]
         into[count]["likeliness"] = memory.rows[row]["likeliness"]
         into[count]["matches"] = memory.rows[row]["matches"]
         count += 1

@@ -1,4 +1,4 @@
-"""Several streams, each in time order, into one sequence of arrivals."""
+"""Merges several streams, each in time order, into one sequence of arrivals."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def weave(
 ) -> None:
     """Merge runs of one array; among equal times the earlier run comes first.
 
-    `times[starts[s]:starts[s + 1]]` is stream s. `at` is scratch space: a copy of
-    the starts. Gives, for each arrival in turn, its index in `times` and its stream.
+    `times[starts[s]:starts[s + 1]]` is run s. `at` is scratch space: a copy of the starts.
+    Writes each arrival's index in `times` to `out`, and its run to `streams`.
     """
     runs = at.size
     for i in range(out.size):

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from penstock.engine.kernels.jit import inner, kernel, wide
+from penstock.engine.kernels.key_hash import combine_hash
 from penstock.engine.kernels.layout import NOTHING, Memory
-from penstock.engine.kernels.words import stir
 from penstock.engine.retention import heap
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def skip(key: np.int64, fraction: float) -> tuple[np.int64, float, np.int64]:
 
     X ~ G(p), by inversion; the key follows from the one before.
     """
-    key = stir(key, np.int64(1))
+    key = combine_hash(key, np.int64(1))
     first = np.float64(np.uint64(key) >> _SHIFT) * _UNIT
-    key = stir(key, np.int64(2))
+    key = combine_hash(key, np.int64(2))
     second = np.float64(np.uint64(key) >> _SHIFT) * _UNIT
     steps = 1.0
     if fraction < 1.0:

@@ -14,7 +14,7 @@ def signed(word: int) -> int:
     return word - 2**64 if word >= 2**63 else word
 
 
-def stir(word: int, salt: int) -> int:
+def combine_hash(word: int, salt: int) -> int:
     """SplitMix64's finaliser of the word and a multiple of the salt."""
     h = (word ^ (salt * FIRST)) & MASK
     h = ((h ^ (h >> 30)) * SECOND) & MASK
@@ -34,7 +34,7 @@ def hash_bytes(data: bytes) -> int:
     whole = len(data) // 8 * 8
     for i in range(0, whole, 8):
         h = absorb(h, int.from_bytes(data[i : i + 8], "big"))
-    return stir(int.from_bytes(data[whole:], "big"), h)
+    return combine_hash(int.from_bytes(data[whole:], "big"), h)
 
 
 def colliding(first: bytes, second: bytes, tail: bytes) -> tuple[bytes, bytes]:

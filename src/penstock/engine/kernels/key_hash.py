@@ -1,4 +1,9 @@
-"""Bytes to numbers: hashes, and numbers that stand for byte strings without any collision."""
+"""Hashes of bytes, and an intern table that numbers byte strings without collisions.
+
+A *key word* is the 64-bit number that stands for a key in the kernels. It is not a hash: it is the
+key's own value if that has at most 64 bits, and its number in the intern table otherwise. Hashes
+only say where to look in a table, which shard a row goes to, and what is drawn for it.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +24,8 @@ _8, _27, _30, _31, _32 = (np.uint64(n) for n in (8, 27, 30, 31, 32))
 
 
 @njit(cache=True)
-def stir(word: np.int64, salt: np.int64) -> np.int64:
-    """Mix a word into a hash: SplitMix64's finaliser of word ^ salt * golden ratio."""
+def combine_hash(word: np.int64, salt: np.int64) -> np.int64:
+    """Combine a word with a hash: SplitMix64's finaliser of word ^ salt * golden ratio."""
     h = np.uint64(word) ^ (np.uint64(salt) * _FIRST)
     h = (h ^ (h >> _30)) * _SECOND
     h = (h ^ (h >> _27)) * _THIRD
@@ -41,7 +46,7 @@ def hash_bytes(data: Bytes, start: int, stop: int) -> np.int64:
             h ^= h >> _32
             word = np.uint64(0)
             filled = 0
-    return stir(np.int64(word), np.int64(h))
+    return combine_hash(np.int64(word), np.int64(h))
 
 
 @njit(cache=True)
@@ -52,25 +57,25 @@ def hash_each(data: Bytes, offsets: Integers, out: Integers) -> None:
 
 
 @njit(cache=True)
-def stir_each(hashes: Integers, words: Integers) -> None:
-    """Mix one word into each hash."""
+def combine_hash_each(hashes: Integers, words: Integers) -> None:
+    """Combine each hash with one word."""
     for i in range(hashes.size):
-        hashes[i] = stir(words[i], hashes[i])
+        hashes[i] = combine_hash(words[i], hashes[i])
 
 
 @njit(cache=True)
-def fold(hashes: Integers, offsets: Integers, out: Integers) -> None:
+def hash_lists(hashes: Integers, offsets: Integers, out: Integers) -> None:
     """Hash each list of hashes that the offsets delimit."""
     for i in range(out.size):
         h = np.int64(offsets[i + 1] - offsets[i])
         for j in range(offsets[i], offsets[i + 1]):
-            h = stir(hashes[j], h)
+            h = combine_hash(hashes[j], h)
         out[i] = h
 
 
 @njit(cache=True)
 def append_words(out: Bytes, at: Integers, words: Integers) -> None:
-    """Write each word (8 bytes) at its row's position and move that on."""
+    """Write each word (8 bytes) at its row's position, and advance the position."""
     for i in range(at.size):
         word = words[i]
         for k in range(8):
@@ -80,7 +85,7 @@ def append_words(out: Bytes, at: Integers, words: Integers) -> None:
 
 @njit(cache=True)
 def append_bytes(out: Bytes, at: Integers, data: Bytes, offsets: Integers) -> None:
-    """Write each byte string at its row's position and move that on."""
+    """Write each byte string at its row's position, and advance the position."""
     for i in range(at.size):
         n = offsets[i + 1] - offsets[i]
         out[at[i] : at[i] + n] = data[offsets[i] : offsets[i + 1]]
@@ -88,7 +93,7 @@ def append_bytes(out: Bytes, at: Integers, data: Bytes, offsets: Integers) -> No
 
 
 class Interned(NamedTuple):
-    """The byte strings that have a number: an open-addressing table over a heap of bytes."""
+    """The byte strings that have a number: an open-addressing hash table over a heap of bytes."""
 
     table: Integers  # 0, or entry + 1
     hashes: Integers
@@ -107,10 +112,10 @@ def intern(
     good: Mask,
     out: Integers,
 ) -> None:
-    """Give each byte string its number, a new one if it has none.
+    """Number each byte string; one that is not in the table gets a new number.
 
-    Two strings have the same number if, and only if, they are the same bytes: a hash only says
-    where to look. There must be room for all of them.
+    Two strings have the same number if, and only if, they are the same bytes. There must be room
+    in the table for all of them.
     """
     mask = interned.table.size - 1
     for i in range(out.size):
@@ -155,7 +160,7 @@ def intern(
 
 @njit(cache=True)
 def copy_entries(old: Interned, new: Interned, keep: Mask) -> None:
-    """Carry the entries that are to be kept, with their numbers, into an empty table."""
+    """Copy the entries to keep, with their numbers, into an empty table."""
     mask = new.table.size - 1
     entry = 0
     there = 0

@@ -1,10 +1,9 @@
-"""Fetch what the next tuples will need, many at once.
+"""Prefetch into the processor's cache what the next arrivals will need.
 
-A window of a million rows lies in main memory, and each step from slot to row to row waits for
-it. For one tuple these waits come one after another, but those of different tuples are independent,
-and the processor overlaps them. So the loop first walks ahead for a few dozen tuples, only reading,
-and then finds everything in its cache. Reading changes nothing: what has changed meanwhile is
-simply read again.
+A window of a million rows is in main memory, and each step from slot to row to row waits for it.
+For one arrival these waits follow one another. Those of different arrivals are independent, and
+the processor overlaps them. So the loop first reads what a few dozen arrivals will need, and then
+finds it in the cache. Reading changes nothing: a row that has changed since is read again.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array
     from penstock.engine.kernels.results import Results
 
-# Rows of a chain that are fetched beyond its first.
+# Rows of a chain that are prefetched after its first.
 _FURTHER = 4
 
 
 @inner
-def look_ahead(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
-    """Find the slots of the coming tuples' keys, and read the rows that they will touch."""
+def prefetch(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
+    """Find the slots of the next arrivals' keys, and read the rows that they will touch."""
     rows = memory.rows
     slots = memory.slots
-    ahead = results.ahead
+    prefetched = results.prefetched
     cursor = results.cursor
     count = stop - start
     read = 0
     for i in range(count):
-        ahead[i] = find(memory, arrivals[start + i]["word"], wide(0))
+        prefetched[i] = find(memory, arrivals[start + i]["key_word"], wide(0))
     for i in range(count):
-        slot = ahead[i]
+        slot = prefetched[i]
         cursor[i] = NOTHING
         if slot != NOTHING:
             stream = arrivals[start + i]["stream"]

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.kernels.words import (
+from penstock.engine.kernels.key_hash import (
     Interned,
     append_bytes,
     append_words,
+    combine_hash,
+    combine_hash_each,
     copy_entries,
-    fold,
     hash_each,
+    hash_lists,
     intern,
-    stir,
-    stir_each,
 )
 from tests.engine.support import examples
-from tests.oracles import naive_words as naive
+from tests.oracles import naive_key_hash as naive
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Bytes, Integers
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.nojit
 
 WORDS = st.integers(-(2**63), 2**63 - 1)
 
-# Saved states and shards of earlier versions stand and fall with these.
+# Saved states and shards of earlier versions depend on these.
 GOLDEN_HASHES = {
     b"": 0,
     b"a": -327054986932344948,
@@ -37,7 +37,7 @@ GOLDEN_HASHES = {
     bytes(range(40)): -7253007200906827610,
     b"\xff" * 16: 8648027137465090077,
 }
-GOLDEN_STIRS = {
+GOLDEN_COMBINED = {
     (0, 0): 0,
     (1, 0): 6238072747940578789,
     (0, 1): -2152535657050944081,
@@ -47,7 +47,7 @@ GOLDEN_STIRS = {
 
 
 def delimited(strings: list[bytes], *, before: int = 0) -> tuple[Bytes, Integers]:
-    """Give strings one after another and their offsets, as Arrow has them: not writeable."""
+    """Return the strings one after another and their offsets, read-only as in Arrow."""
     data = np.frombuffer(bytes(before) + b"".join(strings), np.uint8)
     offsets = before + np.cumsum([0, *map(len, strings)], dtype=np.int64)
     offsets.flags.writeable = False
@@ -60,13 +60,15 @@ def hashes_of(strings: list[bytes]) -> list[int]:
     return [int(each) for each in out]
 
 
-def test_hashes_are_what_they_have_always_been() -> None:
+def test_hashes_are_those_of_earlier_versions() -> None:
     assert dict(zip(GOLDEN_HASHES, hashes_of(list(GOLDEN_HASHES)), strict=True)) == GOLDEN_HASHES
 
 
-def test_stirred_words_are_what_they_have_always_been() -> None:
-    stirred = {key: int(stir(np.int64(key[0]), np.int64(key[1]))) for key in GOLDEN_STIRS}
-    assert stirred == GOLDEN_STIRS
+def test_combined_hashes_are_those_of_earlier_versions() -> None:
+    combined = {
+        key: int(combine_hash(np.int64(key[0]), np.int64(key[1]))) for key in GOLDEN_COMBINED
+    }
+    assert combined == GOLDEN_COMBINED
 
 
 @given(strings=st.lists(st.binary(max_size=30), max_size=8))
@@ -77,23 +79,23 @@ def test_hashes_are_those_of_the_naive_twin(strings: list[bytes]) -> None:
 
 @given(words=st.lists(st.tuples(WORDS, WORDS), max_size=8))
 @examples(100)
-def test_stirred_words_are_those_of_the_naive_twin(words: list[tuple[int, int]]) -> None:
+def test_combined_hashes_are_those_of_the_naive_twin(words: list[tuple[int, int]]) -> None:
     hashes = np.array([salt for _, salt in words], np.int64)
-    stir_each(hashes, np.array([word for word, _ in words], np.int64))
-    assert hashes.tolist() == [naive.stir(word, salt) for word, salt in words]
+    combine_hash_each(hashes, np.array([word for word, _ in words], np.int64))
+    assert hashes.tolist() == [naive.combine_hash(word, salt) for word, salt in words]
 
 
 @given(lists=st.lists(st.lists(WORDS, max_size=4), max_size=6))
 @examples(50)
-def test_a_list_is_folded_into_its_length(lists: list[list[int]]) -> None:
+def test_the_hash_of_a_list_starts_with_its_length(lists: list[list[int]]) -> None:
     children = np.array([word for each in lists for word in each], np.int64)
     out = np.empty(len(lists), np.int64)
-    fold(children, np.cumsum([0, *map(len, lists)], dtype=np.int64), out)
+    hash_lists(children, np.cumsum([0, *map(len, lists)], dtype=np.int64), out)
     expected = []
     for each in lists:
         h = len(each)
         for word in each:
-            h = naive.stir(word, h)
+            h = naive.combine_hash(word, h)
         expected.append(h)
     assert out.tolist() == expected
 
@@ -113,7 +115,7 @@ def test_keys_of_several_columns_are_written_one_after_another(
 
 
 def empty(entries: int = 64, size: int = 4096) -> Interned:
-    """Make room for so many strings; the table is as small as it may be."""
+    """Make an intern table for this many strings, as small as possible."""
     a, b, c, d = (np.zeros(entries, np.int64) for _ in range(4))
     table = np.zeros(1 << entries.bit_length(), np.int64)
     return Interned(table, a, b, c, d, np.zeros(size, np.uint8), np.zeros(3, np.int64))
@@ -136,7 +138,7 @@ def test_numbers_are_equal_only_for_equal_strings(strings: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_strings_with_the_same_hash_have_numbers_of_their_own(copied: bool) -> None:
+def test_strings_with_the_same_hash_have_different_numbers(copied: bool) -> None:
     one, other = naive.colliding(b"auction1", b"auction2", b"site 007")
     assert one != other
     assert len(set(hashes_of([one, other]))) == 1
