@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-    from penstock.spark.market import _StreamReader
+    from penstock.spark.market.readers import StreamReader
 
 STREAMS = ("auctions", "bids")
 TIMES = {"auctions": "opened_at", "bids": "at"}
@@ -43,23 +43,23 @@ def table_of(site: Market, stream: str) -> pa.Table:
     return {"auctions": site.auctions, "bids": site.bids}[stream]
 
 
-def stream_reader(stream: str, clock: FakeClock | None = None, **options: str) -> _StreamReader:
+def stream_reader(stream: str, clock: FakeClock | None = None, **options: str) -> StreamReader:
     source = MarketSource(SMALL | {"stream": stream} | options, clock or FakeClock())
-    return cast("_StreamReader", source.streamReader(source.schema()))
+    return cast("StreamReader", source.streamReader(source.schema()))
 
 
-def rows(reader: DataSourceReader | _StreamReader, parts: list[InputPartition]) -> pa.Table:
+def rows(reader: DataSourceReader | StreamReader, parts: list[InputPartition]) -> pa.Table:
     batches = [batch for part in parts for batch in reader.read(part)]
     return pa.Table.from_batches(batches) if batches else None
 
 
-def many(readers: list[_StreamReader], start: Offset, end: Offset) -> int:
+def many(readers: list[StreamReader], start: Offset, end: Offset) -> int:
     """Count the rows of an offset range, all streams together."""
     found = [rows(reader, reader.partitions(start, end)) for reader in readers]
     return sum(table.num_rows for table in found if table is not None)
 
 
-def offsets(reader: _StreamReader) -> list[Offset]:
+def offsets(reader: StreamReader) -> list[Offset]:
     """Ask for offsets as Spark does under availableNow, until nothing is new."""
     limit = reader.getDefaultReadLimit()
     reader.prepareForTriggerAvailableNow()

@@ -1,4 +1,4 @@
-"""Rows on their way into the operator: packed, a row of Spark's for each shard.
+"""Rows on their way into the operator: packed into one of Spark's rows for each shard.
 
 Spark hands a stateful operator its input row by row. So the rows of a stream are first packed:
 all rows of a partition that belong to one shard become one row, with an Arrow table inside. The
@@ -18,7 +18,7 @@ from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.plan import bind
 from penstock.engine.sharding import route
 from penstock.spark.shards import shard_keys
-from penstock.spark.worker import settle
+from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-PACKED = "shard INT, stream STRING, heard BINARY, rows BINARY"
+PACKED = "shard INT, stream STRING, stream_progress BINARY, rows BINARY"
 
 _PACKED = pa.schema(
     [
         ("shard", pa.int32()),
         ("stream", pa.string()),
-        ("heard", pa.binary()),
+        ("stream_progress", pa.binary()),
         ("rows", pa.binary()),
     ]
 )
-# Bytes that are packed at a time, at most: few rows for Spark, and not all of a partition in
-# memory, however large it is.
-_MOST_BYTES = 32 << 20
+# Bytes that are packed at a time. Large enough for few packed rows, and small enough that a large
+# partition is never in memory as a whole.
+_MAX_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Packer:
     shards: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give, for each so many rows, a packed row for each shard."""
-        settle()
+        """Yield a packed row for each shard, once for every `_MAX_BYTES` of rows."""
+        freeze_loaded_objects()
         plan = bind(self.spec, self.schemas)
         waiting: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
             waiting.append(batch)
             size += batch.nbytes
-            if size >= _MOST_BYTES:
+            if size >= _MAX_BYTES:
                 yield self._pack(plan, waiting)
                 waiting, size = [], 0
         if waiting:
@@ -67,17 +67,17 @@ class Packer:
 
     def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         schema = self.schemas[self.stream]
-        # Spark gives timestamps in the session's time zone: an instant is the same in all.
+        # Spark gives timestamps in the session's time zone. The cast keeps the instant.
         table = pa.Table.from_batches(batches).rename_columns(schema.names).cast(schema)
         table = table.combine_chunks()
-        heard = hear(plan, self.spec.names.index(self.stream), table).to_bytes()
-        # Every shard hears of it, also one that gets no row: time goes on in all of them.
+        progress = hear(plan, self.spec.names.index(self.stream), table).to_bytes()
+        # A shard that gets no row gets the progress too: time must advance in all shards.
         parts = route(plan, {self.stream: table}, self.shards)
         return pa.record_batch(
             [
                 pa.array(shard_keys(self.shards), pa.int32()),
                 pa.array([self.stream] * self.shards),
-                pa.array([heard] * self.shards, pa.binary()),
+                pa.array([progress] * self.shards, pa.binary()),
                 pa.array([to_ipc(part[self.stream]) for part in parts], pa.binary()),
             ],
             schema=_PACKED,
@@ -85,26 +85,26 @@ class Packer:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """What one shard gets in a micro-batch; it hears of nobody else if there is nobody else."""
+class ShardBatch:
+    """What one shard gets in a micro-batch; `stream_progress` is None with one shard."""
 
     tables: Mapping[str, pa.Table]
-    heard: list[Heard] | None
+    stream_progress: list[Heard] | None
 
 
-def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> Batch:
-    """Put together a shard's packed rows of a micro-batch: stream, what is heard of it, rows."""
+def unpack_shard(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> ShardBatch:
+    """Combine a shard's packed rows of a micro-batch, each with a stream, its progress and rows."""
     tables: dict[str, list[pa.Table]] = {}
-    heard: dict[str, list[Heard]] = {}
-    for stream, word, rows in packed:
+    progress: dict[str, list[Heard]] = {}
+    for stream, encoded, rows in packed:
         tables.setdefault(stream, []).append(from_ipc(rows))
-        heard.setdefault(stream, []).append(Heard.from_bytes(word))
-    return Batch(
+        progress.setdefault(stream, []).append(Heard.from_bytes(encoded))
+    return ShardBatch(
         {stream: pa.concat_tables(parts) for stream, parts in tables.items()},
         None
         if shards == 1
         else [
-            together(heard[side.name]) if side.name in heard else silence(plan)
+            together(progress[side.name]) if side.name in progress else silence(plan)
             for side in plan.sides
         ],
     )
