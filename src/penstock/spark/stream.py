@@ -49,7 +49,7 @@ def stream(
 ) -> DataFrame:
     """Join streaming frames; see `Join.stream`."""
     plan, schemas = _bind(spec, frames, streaming=True)
-    shards = _prepare(plan, shards, frames, stateful=True)
+    shards = _number_of_shards(plan, shards, frames, stateful=True)
     packed = _pack(spec, schemas, frames, shards)
     joined = packed.groupBy("shard").transformWithStateInPandas(
         JoinProcessor(spec, schemas, shards), OUTPUT, outputMode="Append", timeMode="None"
@@ -68,7 +68,7 @@ def stream(
 def batch(spec: Specification, frames: Mapping[str, DataFrame], shards: int | None) -> DataFrame:
     """Join bounded frames; see `Join.batch`."""
     plan, schemas = _bind(spec, frames, streaming=False)
-    shards = _prepare(plan, shards, frames, stateful=False)
+    shards = _number_of_shards(plan, shards, frames, stateful=False)
     packed = _pack(spec, schemas, frames, shards)
     return packed.repartition(shards, "shard").mapInArrow(
         BoundedJoin(spec, schemas, shards), result_type(plan, frames)
@@ -84,7 +84,7 @@ def _bind(
     return bind(spec, schemas), schemas
 
 
-def _prepare(
+def _number_of_shards(
     plan: Plan, shards: int | None, frames: Mapping[str, DataFrame], *, stateful: bool
 ) -> int:
     if shards is not None:
