@@ -122,7 +122,7 @@ def test_a_half_life_is_a_number_of_windows(half_life: object) -> None:
 def test_at_most_half_of_the_rows_are_monitored(monitor: object) -> None:
     words = refusal(budget, rows=10, monitor=monitor)
     owner = "monitor of Budget must be a fraction from 0 to 0.5"
-    assert words == f"{owner}; got {monitor!r}; 0.05 for 5 %, 0 for none, None for what is usual"
+    assert words == f"{owner}; got {monitor!r}; give 0.05 for 5 %, 0 for none, None for the default"
 
 
 @pytest.mark.parametrize(("monitor", "rows"), [(None, 5), (0, 0), (0.5, 50), (0.129, 12)])

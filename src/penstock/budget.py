@@ -1,4 +1,4 @@
-"""`Budget`: what there is to spend on a join."""
+"""`Budget`: the memory and processor time that a join may use."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _BYTES: dict[str, int] = {"b": 1} | {
     for suffix, base in (("b", 1000), ("ib", 1024))
 }
 
-# Of the rows: the strategy must have most of them.
+# Largest share of monitored rows: the strategy must have at least as many.
 _MOST_MONITORED = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Budget:
-    """What the join may spend: at most one of `rows` and `memory`, and `cpu`.
+    """What the join may use: at most one of `rows` and `memory`, and `cpu`.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Budget:
     cpu
         Share of the time of the processor, above 0 and at most 1, or ``"50%"``.
     monitor
-        Share of the rows that are kept for life by lot, whatever the strategy says, so that
-        what is lost can be estimated and the streams' ways learnt; 0 for none. None, the default,
-        is 5 %, and for more than 400 rows their square root.
+        Share of the rows that are monitored: drawn at random and kept for life, whatever the
+        strategy. From them losses are estimated and models of the streams learned. 0 for none.
+        None, the default, is 5 %, and for more than 400 rows their square root.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Budget:
     monitor: float | None = None
 
     def __repr__(self) -> str:
-        """Give what was said; of `monitor` only if something was."""
+        """Return the arguments; `monitor` only if it was given."""
         monitor = "" if self.monitor is None else f", monitor={self.monitor!r}"
         return f"Budget(rows={self.rows!r}, memory={self.memory!r}, cpu={self.cpu!r}{monitor})"
 
@@ -80,12 +80,12 @@ class Budget:
             raise SpecificationError(must("cpu of Budget", requirement, self.cpu, hint))
 
         if self.monitor is not None and not 0 <= _share_of(self.monitor) <= _MOST_MONITORED:
-            hint = "0.05 for 5 %, 0 for none, None for what is usual"
+            hint = "give 0.05 for 5 %, 0 for none, None for the default"
             requirement = f"a fraction from 0 to {_MOST_MONITORED}"
             raise SpecificationError(must("monitor of Budget", requirement, self.monitor, hint))
 
     def monitored(self, rows: int) -> int:
-        """Give how many of so many rows are monitored.
+        """Return how many of a number of rows are monitored.
 
         >>> [Budget(rows=1).monitored(rows) for rows in (10, 100, 10_000, 1_000_000)]
         [0, 5, 100, 1000]
@@ -101,19 +101,19 @@ class Budget:
 
 
 def plain(value: object) -> object:
-    """Give NumPy's whole numbers as Python's, and anything else as it is."""
+    """Return a whole number of NumPy's as Python's, and anything else as it is."""
     if isinstance(value, numbers.Integral) and not isinstance(value, int):
         return int(value)
     return value
 
 
 def is_whole(value: object, *, least: int) -> bool:
-    """Say whether a value is a whole number of 64 bits, and not too small."""
+    """Return whether a value is a whole number of 64 bits, and at least `least`."""
     return type(value) is int and least <= value < 2**63
 
 
 def _bytes_of(memory: object) -> int | None:
-    """Bytes in an amount of memory; None if it is not one."""
+    """Return the bytes in an amount of memory; None if it is not one."""
     if not isinstance(memory, str):
         return memory if type(memory) is int else None
     parts = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]+)\s*", memory)
@@ -124,13 +124,13 @@ def _bytes_of(memory: object) -> int | None:
 
 
 def _share_of(monitor: object) -> float:
-    """Give a share as it is; -1, which is refused, if it is not a number."""
+    """Return a share as it is; -1, which is refused, if it is not a number."""
     good = isinstance(monitor, int | float) and not isinstance(monitor, bool)
     return float(monitor) if good else -1.0  # type: ignore[arg-type]
 
 
 def _fraction_of(cpu: object) -> float:
-    """Share of the processor; 0, which is refused, if it is not one."""
+    """Return a share of the processor; 0, which is refused, if it is not one."""
     if isinstance(cpu, str):
         percent = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*%\s*", cpu)
         return float(percent[1]) / 100 if percent else 0

@@ -1,4 +1,4 @@
-"""What a join has done, counted; and what it has lost, estimated."""
+"""Metrics of a join: counts of what it has done, and estimates of what it has lost."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ N = TypeVar("N", int, float)
 
 @dataclass(frozen=True, kw_only=True)
 class StreamMetrics:
-    """What became of one stream's tuples.
+    """What became of one stream's rows.
 
-    Each tuple that arrived is late, invalid (in one of three ways), or took part; each that took
-    part was dropped, evicted or expired, or is still held. With several shards, a tuple that was
-    copied to more than one of them is counted as arrived once and in `copies` for the others.
+    Each row that arrived is late, invalid (in one of three ways), or took part. Each that took part
+    was dropped, evicted or expired, or is still held. With several shards, a row that was copied to
+    more than one of them is counted once in `arrived` and in `copies` for the others.
 
     Attributes
     ----------
     arrived
-        Tuples that came.
+        Rows that arrived.
     late
-        Older than the stream's greatest time by more than its lateness: not used.
+        Rows older than the stream's greatest time by more than its lateness: not used.
     bad_times
-        Time null, not finite, or beyond what a clock can show: not used.
+        Rows whose time is null, not finite, or 2**61 units or more from 0: not used.
     far_ahead
-        Further ahead of the stream than `max_ahead`: not used.
+        Rows further ahead of the stream than `max_ahead`: not used.
     null_keys
-        A null or NaN in a column of the predicate, or an infinity where distances count: matches
-        nothing.
+        Rows with a null or NaN in a column of the predicate, or an infinity where the predicate
+        compares distances: they match nothing.
     copies
         Further copies that sharding made.
     not_admitted
@@ -47,19 +47,19 @@ class StreamMetrics:
         Arrivals of whose lost results no estimate is possible: a step had a chance of 0, or parts
         of windows were not probed.
     dropped
-        Not taken into memory, for lack of room; they did probe.
+        Rows not taken into memory because it was full; they did probe.
     evicted
-        Taken into memory and removed from it before their time, for lack of room.
+        Rows removed from memory before their window had passed, because memory was full.
     expired
-        Left memory because no tuple still to come could join them, or never needed to enter it.
+        Rows that left memory, or did not need it, because no later row could join them.
     held
-        In memory now.
+        Rows in memory now.
     held_most
-        In memory at most.
+        Most rows that were in memory at a time.
     ended
-        Rows whose time in memory is over, and those dropped for lack of room, which had none.
+        Rows that have left memory, and those that were dropped.
     lived, lived_squares
-        The parts of their windows for which these stayed, added up, and their squares.
+        Sum over these rows of the fraction of the window for which each stayed; sum of its square.
     row_bytes
         Mean size of a row's payload.
     """
@@ -86,7 +86,7 @@ class StreamMetrics:
 
     @property
     def invalid(self) -> int:
-        """Tuples that could not be used: without a usable time or without a key."""
+        """Rows that could not be used: without a usable time or without a key."""
         return self.bad_times + self.far_ahead + self.null_keys
 
 
@@ -97,45 +97,45 @@ class Metrics:
     Attributes
     ----------
     streams
-        What became of each stream's tuples.
+        What became of each stream's rows.
     strategy
         Name of the strategy; None for the exact join.
     emitted
-        Results.
+        Number of results.
     budget_rows
-        Rows that may be held at a time; None for the exact join. Follows from the measured size
-        of a row where the budget is in bytes.
+        Rows that may be held at a time; None for the exact join. A budget in bytes is divided by
+        the measured size of a row.
     held_most
-        Rows held at most, over all streams. With several shards, the sum of what each held at
-        most: an upper bound.
+        Most rows held at a time, over all streams. With several shards, the sum of each shard's
+        own maximum: an upper bound.
     bytes_most
-        Bytes that these took at most: payload as measured and the engine's own records.
+        Most bytes that these took: their measured payload and the engine's records.
     state_bytes
-        Bytes of the state that is saved for a restart; 0 where none is, as in a replay.
+        Bytes of the state that is saved for a restart; 0 if none is, as in a replay.
     inserted, compared
-        Cost: tuples taken into memory, and rows looked at while probing (results produced, the
-        third cost, are `emitted`).
+        Cost: rows taken into memory, and rows compared while probing (results produced, the third
+        cost, are `emitted`).
     estimated, variance
-        What the watched tuples say: how many results there were to find, and the variance of that
-        estimate.
+        The number of results of the exact join, as estimated from the monitored rows, and the
+        variance of that estimate.
     importance, importance_estimated, importance_variance
-        If importance is the goal: that of all results, and what the watched tuples say of how
-        much there was to find.
+        If importance is the goal: the importance of all results, that of the exact join as
+        estimated from the monitored rows, and the variance of that estimate.
     recomputations
         Of `ijoin`: how many times priorities were computed.
     forced
         Of a sample: how often the sampling fraction had to fall because memory was full.
     fractions, shards
-        Of a sample: the sampling fractions of the shards, added up, and how many there are.
+        Of a sample: the sum of the shards' sampling fractions, and the number of shards.
     why
-        Why this strategy was chosen, where none was named and it follows from the goal.
+        Why this strategy was chosen, if the goal does not name one; otherwise None.
     batch_emitted, batch_estimated, batch_variance
-        The same of the last micro-batch, and the results that it gave.
+        `emitted`, `estimated` and `variance` of the last micro-batch.
     follows
-        Where models of the streams are compared: how many shards follow each.
+        If models of the streams are compared: how many shards follow each.
     behind
-        And by how much each has predicted worse than the best, as logarithm of the likelihood,
-        added up over the shards.
+        If models of the streams are compared: by how much each has predicted worse than the best,
+        as log-likelihood, summed over the shards.
     """
 
     streams: Mapping[str, StreamMetrics]
@@ -148,7 +148,7 @@ class Metrics:
     compared: int
     estimated: float = 0.0
     variance: float = 0.0
-    # How it ran, not what it did: from here on until `follows`, and the last.
+    # Fields with compare=False say how the join ran. They may differ between equal runs.
     batch_emitted: int = field(default=0, compare=False)
     batch_estimated: float = field(default=0.0, compare=False)
     batch_variance: float = field(default=0.0, compare=False)
@@ -183,21 +183,21 @@ class Metrics:
 
     @property
     def recall(self) -> Estimate | None:
-        """The share of the true result that was given so far, with a 95 % interval.
+        """The share of the exact join's results that was found so far, with a 95 % interval.
 
-        Exactly 1 if no tuple was lost; None if nothing can be said, as no watched tuple has seen
-        a result.
+        Exactly 1 if no row was lost; None if no monitored row has had a result, so that nothing can
+        be said.
         """
         return self._recall(self.emitted, self.estimated, self.variance)
 
     @property
     def batch_recall(self) -> Estimate | None:
-        """The same for the results of the last micro-batch."""
+        """The recall of the last micro-batch."""
         return self._recall(self.batch_emitted, self.batch_estimated, self.batch_variance)
 
     @property
     def true_size(self) -> Estimate | None:
-        """How many results the exact join would have given so far, with a 95 % interval."""
+        """How many results the exact join would have found so far, with a 95 % interval."""
         if not self.lost and not self.unseen:
             return Estimate(self.emitted, self.emitted, self.emitted)
         if self.unseen:
@@ -225,10 +225,10 @@ class Metrics:
 
     @property
     def fairness(self) -> float | None:
-        """Jain's index of how equally long tuples stayed, as parts of their windows.
+        """Jain's index of how equally long rows stayed, as fractions of their windows.
 
-        1 if all stayed equally long, near 0 if a few stayed and the others had no time at all;
-        None if nobody has left yet. Of tuples that have a window to stay in.
+        1 if all stayed equally long, near 0 if a few stayed and the others did not stay at all;
+        None if no row has left yet. Streams whose rows have no window are left out.
 
         References
         ----------
@@ -241,27 +241,27 @@ class Metrics:
 
     @property
     def fraction(self) -> float | None:
-        """Of a sample: the chance with which an average tuple, or match, is drawn now.
+        """Of a sample: the chance with which an average row, or match, is drawn now.
 
-        With several shards, their mean. None if there is no sample.
+        With several shards, their mean; None if there is no sample.
         """
         return self.fractions / self.shards if self.shards else None
 
     @property
     def choice(self) -> str | None:
-        """Which strategy or model is followed, and why; None if there is no choice."""
+        """Which strategy or model was chosen, and why; None if there was no choice."""
         said = [each for each in (self.why, self._follows_most()) if each is not None]
         return "; ".join(said) or None
 
     def _follows_most(self) -> str | None:
-        """Say which model of the streams is followed, and why; None if there is no choice."""
+        """Return which model of the streams is followed, and why; None if there is no choice."""
         if not self.follows:
             return None
         most = max(self.follows, key=lambda name: self.follows[name])
         shards = sum(self.follows.values())
         of = f" in {self.follows[most]} of {shards} shards" if shards > 1 else ""
         if not any(self.behind.values()):
-            return f"{most}{of}: there is nothing to go by yet"
+            return f"{most}{of}: there is no evidence yet"
         others = [
             f"{name} by {behind - self.behind[most]:.0f}"
             for name, behind in self.behind.items()
@@ -272,7 +272,7 @@ class Metrics:
 
     @property
     def arrived(self) -> int:
-        """Tuples that came, over all streams."""
+        """Rows that arrived, over all streams."""
         return sum(stream.arrived for stream in self.streams.values())
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     settings = {
-        # Java's second compiler does not pay in queries of a few rows.
+        # Java's second compiler costs more than it saves in queries of a few rows.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        # A task is tried once more, not three times: half as long until a query fails that has to.
+        # A task is tried once more, not three times, so that queries that must fail do so sooner.
         "spark.master": "local[2,2]",
     }
     spark = session(cores=2, memory="1g", settings=settings)

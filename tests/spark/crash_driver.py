@@ -2,7 +2,7 @@
 
     python -m tests.spark.crash_driver FOLDER JOIN ...
 
-Started again with the same folder it goes on from its checkpoints, until all is joined.
+Started again with the same folder it resumes from its checkpoints, until all rows are joined.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 SHARDS = 2
 RUNNING = "running"
-"""File in the folder that is there as soon as all queries run."""
+"""File in the folder that exists as soon as all queries run."""
 FILES = "files"
 """Folder with the micro-batches."""
 DONE = "done"
-"""File beside each query's own that is there once it has nothing left to do."""
+"""File in each query's folder that exists once the query has ended."""
 ROWS = "rows.parquet"
-"""File beside each query's own, with all that it has written; there when all is done."""
+"""File in each query's folder with all rows that it has written; made at the end."""
 
 _STREAMS = {
     "auctions": ps.Stream(time="opened_at", window="7 days"),
@@ -47,7 +47,7 @@ JOINS = {
         budget=ps.Budget(rows=24),
         seed=5,
     ),
-    # What is learnt, and which model is followed, must survive as well.
+    # What was learned, and which model is followed, must survive as well.
     "learning": ps.Join(
         streams=_STREAMS,
         on=_ON,
@@ -59,7 +59,7 @@ JOINS = {
 
 
 def make_batches(parts: int) -> dict[str, list[pa.Table]]:
-    """Give each stream's micro-batches, the same ones every time; the streams advance together."""
+    """Make each stream's micro-batches, always the same ones; the streams advance together."""
     site = market(auctions=10 * parts, bids_per_auction=6, seed=7)
     tables = {"auctions": site.auctions, "bids": site.bids}
     times = sorted(site.auctions["opened_at"].to_pylist() + site.bids["at"].to_pylist())
@@ -69,11 +69,11 @@ def make_batches(parts: int) -> dict[str, list[pa.Table]]:
 
 
 def write_files(folder: Path, batches: dict[str, list[pa.Table]]) -> None:
-    """Write one folder of files, each with a micro-batch of all streams.
+    """Write a folder of files, each with a micro-batch of all streams.
 
-    Killed between its own log and that of the offsets, Spark's file source puts two files into the
-    next micro-batch. Two sources would then be out of step, and what is shed depends on that. With
-    one source the streams advance together however the files are cut.
+    If Spark is killed between the log of its file source and that of the offsets, the source puts
+    two files into the next micro-batch. Two sources would then be out of step, and which rows are
+    evicted depends on that. With one source the streams advance together.
     """
     for parts in zip(*batches.values(), strict=True):
         rows = [
@@ -85,7 +85,7 @@ def write_files(folder: Path, batches: dict[str, list[pa.Table]]) -> None:
 
 
 def main(folder: Path, joins: Sequence[str]) -> None:
-    """Run joins at once, each as a query of its own, until nothing is left to do."""
+    """Run joins at the same time, each in its own query, until all queries have ended."""
     spark = session(
         cores=2,
         memory="1g",
@@ -93,10 +93,10 @@ def main(folder: Path, joins: Sequence[str]) -> None:
         settings={
             # Java does not know TMPDIR. What a killed process leaves must not pile up in /tmp.
             "spark.local.dir": str(folder / "scratch"),
-            # And its second compiler does not pay in half a minute.
+            # Its second compiler costs more than it saves in half a minute.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
             f"-Djava.io.tmpdir={folder / 'scratch'}",
-            # So that snapshots and the removal of old files are interrupted, too.
+            # So that snapshots and the removal of old files are also interrupted.
             "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
             "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
             "spark.sql.streaming.minBatchesToRetain": "5",
@@ -116,7 +116,7 @@ def main(folder: Path, joins: Sequence[str]) -> None:
                 (folder / kind / DONE).touch()
                 del queries[kind]
     for kind in joins:
-        # Spark reads what its own log of the folder says was committed, and nothing else.
+        # Spark reads only the files that its log of the folder says were committed.
         rows = spark.read.parquet(str(folder / kind / "out")).toArrow()
         pq.write_table(rows, folder / kind / ROWS)
     spark.stop()

@@ -1,4 +1,4 @@
-"""Joins run on real Spark over micro-batches that are known beforehand."""
+"""Helpers that run joins on real Spark over given micro-batches."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Source:
     schema: pa.Schema
 
     def add(self, table: pa.Table) -> None:
-        """Add a micro-batch; it becomes visible at once and whole."""
+        """Add a micro-batch; the file becomes visible only when it is complete."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Spark takes files in the order of their times of change, in whole milliseconds.
+        # Spark reads files in the order of their modification times, in whole milliseconds.
         number = next(_numbers)
         hidden = self.folder / f".{number:06}.parquet"
         pq.write_table(table.cast(self.schema), hidden)
@@ -61,7 +61,7 @@ class Source:
 
 
 def make_sources(folder: Path, batches: Mapping[str, Sequence[pa.Table]]) -> dict[str, Source]:
-    """Write each stream's micro-batches; a stream with fewer than others falls silent."""
+    """Write each stream's micro-batches; some streams may have fewer than others."""
     sources = {n: Source(folder / n, tables[0].schema) for n, tables in batches.items()}
     for name, tables in batches.items():
         for table in tables:
@@ -70,7 +70,7 @@ def make_sources(folder: Path, batches: Mapping[str, Sequence[pa.Table]]) -> dic
 
 
 def start(frame: DataFrame, folder: Path) -> StreamingQuery:
-    """Write a streaming frame to Parquet files until its sources have nothing more."""
+    """Start to write a streaming frame to Parquet files, until its sources have no more rows."""
     return (
         frame.writeStream.format("parquet")
         .option("path", str(folder / "out"))
@@ -81,26 +81,26 @@ def start(frame: DataFrame, folder: Path) -> StreamingQuery:
 
 
 def run(frame: DataFrame, folder: Path) -> StreamingQuery:
-    """As `start`, and wait for the end; raises what the query raised."""
+    """Start a query, and wait until it has ended; raise what it raised."""
     query = start(frame, folder)
     query.awaitTermination()
     return query
 
 
 def rows_written(spark: SparkSession, folder: Path, schema: pa.Schema) -> Rows:
-    """Give the rows that `run` has written, in an order of their own."""
+    """Return the rows that `run` has written, in canonical order."""
     files = spark.read.schema(from_arrow_schema(schema)).parquet(str(folder / "out"))
     return canonical_rows(files.toArrow().cast(schema))
 
 
 def counts(metrics: ps.Metrics) -> ps.Metrics:
-    """Leave out sizes: Arrow's differ by a few bits of padding with the way a table has come."""
+    """Return metrics without sizes in bytes: the padding of Arrow tables differs on Spark."""
     streams = {name: replace(each, row_bytes=0.0) for name, each in metrics.streams.items()}
     return replace(metrics, streams=streams, bytes_most=0)
 
 
 def in_parts(tables: Mapping[str, pa.Table], parts: int) -> dict[str, list[pa.Table]]:
-    """Cut each stream into as many micro-batches of about as many rows each."""
+    """Cut each stream into micro-batches of about the same number of rows."""
     return {
         name: [
             table.slice(start := i * len(table) // parts, (i + 1) * len(table) // parts - start)
@@ -118,7 +118,7 @@ def stream_rows(
     *,
     shards: int = 2,
 ) -> tuple[Rows, ps.Metrics]:
-    """Run a join over micro-batches on Spark; give its rows and metrics."""
+    """Run a join over micro-batches on Spark; return its rows and metrics."""
     sources = make_sources(folder, batches)
     frames = {name: source.read_stream(spark) for name, source in sources.items()}
     query = run(join.stream(frames, shards=shards), folder)
@@ -134,7 +134,7 @@ def assert_equals_replay(
     *,
     shards: int = 2,
 ) -> Replay:
-    """Run a join on Spark and in process, compare rows and counts, and give the latter's."""
+    """Run a join on Spark and as `replay`, compare rows and counts, and return the replay."""
     expected = join.replay(batches, shards=shards)
     rows, metrics = stream_rows(spark, join, batches, folder, shards=shards)
     assert rows == canonical_rows(expected.result)
@@ -144,7 +144,7 @@ def assert_equals_replay(
 
 @contextmanager
 def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """Make a setting of the session for a while."""
+    """Change a setting of the session, and restore it at the end."""
     before = spark.conf.getAll.get(name)
     spark.conf.set(name, value)
     try:
@@ -158,17 +158,17 @@ def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Stopped:
-    """A query that was stopped between two micro-batches; any number of copies can go on from it.
+    """A query that was stopped between two micro-batches, of which copies can be resumed.
 
-    The copies have checkpoints and sinks of their own, and the same sources.
+    The copies have their own checkpoints and sinks, and the same sources.
     """
 
     join: ps.Join
     shards: int | None
     folder: Path
     sources: Mapping[str, Source]
-    before: Rows  # that were written when it was stopped
-    after: Rows  # that will be written in the end
+    before: Rows  # written when it was stopped
+    after: Rows  # written when a copy has ended
     schema: pa.Schema
 
     def copy(self, folder: Path) -> None:
@@ -176,7 +176,7 @@ class Stopped:
         shutil.copytree(self.folder / "checkpoint", folder / "checkpoint")
         out = folder / "out"
         shutil.copytree(self.folder / "out", out, ignore=shutil.ignore_patterns("*.crc"))
-        # The sink's list of its files has their whole paths.
+        # The sink's list of its files has absolute paths.
         for part in (out / "_spark_metadata").iterdir():
             part.write_text(part.read_text().replace(str(self.folder), str(folder)))
 
@@ -189,7 +189,7 @@ class Stopped:
         shards: int | None = None,
         schemas: Mapping[str, pa.Schema] | None = None,
     ) -> StreamingQuery:
-        """Let a copy go on, maybe with something changed, until it ends or fails."""
+        """Resume a copy, maybe with something changed, and wait until it ends or fails."""
         schemas = {n: source.schema for n, source in self.sources.items()} | dict(schemas or {})
         sources = {n: replace(self.sources[n], schema=schema) for n, schema in schemas.items()}
         frames = {name: source.read_stream(spark) for name, source in sources.items()}
@@ -199,7 +199,7 @@ class Stopped:
         return query
 
     def rows(self, spark: SparkSession, folder: Path) -> Rows:
-        """Give the rows that a copy has written."""
+        """Return the rows that a copy has written."""
         return rows_written(spark, folder, self.schema)
 
 
@@ -212,7 +212,7 @@ def run_and_stop(
     shards: int | None = 2,
     before: int,
 ) -> Stopped:
-    """Run a join over the first micro-batches, stop, and only then add the others."""
+    """Run a join over the first micro-batches, stop, and then add the others to the sources."""
     first = {name: tables[:before] for name, tables in batches.items()}
     sources = make_sources(folder, first)
     frames = {name: source.read_stream(spark) for name, source in sources.items()}

@@ -1,8 +1,8 @@
 """The exact join is, row for row, Spark's own inner join of two streams.
 
 Both run over the same files: nulls everywhere, duplicates, streams that are not in step, queries
-that are stopped and started again from their checkpoints. Several seeds share a pair of queries;
-the seed is part of the key, so what one seed's rows join are that seed's.
+that are stopped and started again from their checkpoints. Several seeds share a pair of queries.
+The seed is part of the key, so rows join only rows of the same seed.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ SECOND = 10**6
 
 @dataclass(frozen=True)
 class Pair:
-    """One pair of queries: windows in seconds, shards, and how often both are started.
+    """One pair of queries: windows in seconds, shards, and the number of runs.
 
-    Each file of a stream begins `step` seconds after the one before, and is out of order within
-    and beyond that. With a step, rows expire.
+    Each file of a stream begins `step` seconds after the one before. Its rows are out of order, and
+    overlap with the next file. With a step above 0, rows expire.
     """
 
     left: int
@@ -64,7 +64,7 @@ PAIRS = (
 
 
 def file_of(seeds: range, stream: str, number: int, begin: int) -> pa.Table:
-    """Make a few rows of each seed: one in ten values is null, one row in five is there twice."""
+    """Make a few rows of each seed: one value in ten is null, one row in five is duplicated."""
     rows: list[dict[str, object]] = []
     for seed in seeds:
         draw = np.random.default_rng((seed, ord(stream), number))
@@ -81,7 +81,7 @@ def file_of(seeds: range, stream: str, number: int, begin: int) -> pa.Table:
 
 
 def sparks_join(pair: Pair, frames: dict[str, DataFrame]) -> DataFrame:
-    """Write the same join in Spark's words, with the same columns."""
+    """Return the same join made with Spark's own operator, with the same columns."""
     left, right = (F.struct(*(F.col(f"{s}.{c}") for c in SCHEMA.names)) for s in ("l", "r"))
     ahead = F.unix_micros("r.at") - F.unix_micros("l.at")
     near = (ahead <= pair.left * SECOND) & (ahead >= -pair.right * SECOND)
@@ -100,7 +100,7 @@ def sparks_join(pair: Pair, frames: dict[str, DataFrame]) -> DataFrame:
 
 
 def run_in_part(frame: DataFrame, folder: Path) -> None:
-    """Start a query, and stop it at whatever it is doing after its first micro-batch."""
+    """Start a query, and stop it at any moment after its first micro-batch."""
     query = start(frame, folder)
     while query.isActive and query.lastProgress is None:
         time.sleep(0.01)
@@ -108,7 +108,7 @@ def run_in_part(frame: DataFrame, folder: Path) -> None:
     assert query.exception() is None
 
 
-# Half of them in every run: each takes half a minute.
+# One in every run: each takes half a minute.
 @pytest.mark.parametrize(
     "number",
     [
@@ -130,7 +130,7 @@ def test_same_rows_as_sparks_join(spark: SparkSession, tmp_path: Path, number: i
     )
     sources = {name: Source(tmp_path / name, SCHEMA) for name in ("l", "r")}
     makers: dict[str, Callable[[dict[str, DataFrame]], DataFrame]] = {
-        # First, as it sets the number of partitions, for both.
+        # First, because it sets the number of partitions for both.
         "penstock": lambda frames: join.stream(frames, shards=pair.shards),
         "spark": lambda frames: sparks_join(pair, frames),
     }
@@ -159,5 +159,5 @@ def test_same_rows_as_sparks_join(spark: SparkSession, tmp_path: Path, number: i
         assert counted.bad_times > 0
         assert counted.null_keys > 0
         assert (counted.expired > 0) == (pair.step > 0)
-    # Every seed has a say.
+    # Every seed has results.
     assert len({row[0].split(",")[0] for row in rows["spark"]}) == SEEDS

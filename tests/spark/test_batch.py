@@ -1,4 +1,4 @@
-"""Bounded frames give the rows that `replay` gives for one table per stream."""
+"""A join of bounded frames has the rows of `replay` of one table per stream."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def test_three_streams_and_unequal_values(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(("strategy", "shards"), [("fifo", 2), ("random", 1), ("random", 3)])
-def test_what_is_shed_is_what_replay_sheds(spark: SparkSession, strategy: str, shards: int) -> None:
+def test_the_same_rows_are_evicted_as_in_replay(
+    spark: SparkSession, strategy: str, shards: int
+) -> None:
     site = market(auctions=200, seed=4)
     tables = {"auctions": site.auctions, "bids": site.bids}
     join = ps.Join(
@@ -76,7 +78,7 @@ def test_what_is_shed_is_what_replay_sheds(spark: SparkSession, strategy: str, s
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_what_is_shed_of_three_streams(spark: SparkSession, shards: int) -> None:
+def test_the_same_rows_of_three_streams_are_evicted(spark: SparkSession, shards: int) -> None:
     kind = KINDS["band whole"]
     tables = {n: pa.concat_tables(parts) for n, parts in make_batches(kind, 3, seed=0).items()}
     join = make_join(kind, 3, "random", ps.Budget(rows=20))
@@ -92,7 +94,7 @@ def test_wrong_clocks_are_judged_by_the_rows_of_all_partitions(spark: SparkSessi
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
     tables = {"a": table, "b": table}
     expected = join.replay(tables, shards=2)
-    # In a partition or a shard of its own, a wrong clock would be the only one, and believed.
+    # If only its own partition or shard were looked at, a wrong time would be taken as right.
     assert batch_rows(spark, join, tables, shards=2, partitions=7) == canonical_rows(
         expected.result
     )

@@ -1,4 +1,4 @@
-"""Drivers killed at any moment, Java and workers with them: started again, they lose nothing."""
+"""Drivers killed at any moment, with Java and workers: a new driver loses no result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-# Folders of a query in which something new shows how far a micro-batch has come; in this order.
+# Folders of a query in which a new file shows how far a micro-batch has come, in this order.
 _MOMENTS = {
     "planned": "checkpoint/offsets",
     "state being saved": "checkpoint/state",
@@ -45,14 +45,14 @@ _MOMENTS = {
     "rows being committed": "out/_spark_metadata",
     "done": "checkpoint/commits",
 }
-# A driver that has not ended by then hangs.
+# A driver that has not ended after this time hangs.
 _TOO_LONG_SECONDS = 600
 _ROOT = Path(__file__).parents[2]
 
 
 @dataclass
 class Drivers:
-    """Drivers of the same queries, one after the other, and what was done to them."""
+    """Drivers of the same queries, one after the other, and counts of how they were killed."""
 
     folder: Path
     joins: Sequence[str] = tuple(JOINS)
@@ -64,7 +64,7 @@ class Drivers:
         """Start a driver, and wait until all of its queries run, or it has ended."""
         (self.folder / RUNNING).unlink(missing_ok=True)
         scratch = self.folder / "scratch"
-        # What a killed driver leaves there, a library of RocksDB among it, must not pile up.
+        # What killed drivers leave there, such as a library of RocksDB, must not pile up.
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         driver = subprocess.Popen(  # noqa: S603  # our own program
@@ -77,7 +77,7 @@ class Drivers:
         return driver
 
     def run_to_the_end(self) -> dict[str, Rows]:
-        """Give the rows that each join has written in the end."""
+        """Run a driver until it ends, and return the rows that each join has written."""
         driver = self.start()
         driver.wait(_TOO_LONG_SECONDS)
         assert driver.returncode == 0, (self.folder / "spark.log").read_text()[-5000:]
@@ -86,13 +86,13 @@ class Drivers:
         }
 
     def kill_one(self, kind: str, moment: str, *, commits: int, delay: float) -> None:
-        """Start a driver, wait for so many commits of a query, then for a moment, and kill it."""
+        """Start a driver, wait for `commits` of a query, then for the moment, and kill it."""
         driver = self.start()
         goal = self.committed(kind) + commits
         _wait(driver, lambda: self.committed(kind) >= goal)
-        watched = self.folder / kind / _MOMENTS[moment]
-        before = _files(watched)
-        _wait(driver, lambda: bool(_files(watched) - before))
+        folder = self.folder / kind / _MOMENTS[moment]
+        before = _files(folder)
+        _wait(driver, lambda: bool(_files(folder) - before))
         time.sleep(delay)
         if driver.poll() is not None:
             assert driver.returncode == 0, (self.folder / "spark.log").read_text()[-5000:]
@@ -104,16 +104,16 @@ class Drivers:
             self.halfway[each] += self.planned(each) > self.committed(each)
 
     def committed(self, kind: str) -> int:
-        """Say how many micro-batches of a query are done for good."""
+        """Return how many micro-batches of a query are committed."""
         return _count(self.folder / kind / "checkpoint" / "commits")
 
     def planned(self, kind: str) -> int:
-        """Say how many micro-batches of a query have been begun."""
+        """Return how many micro-batches of a query have begun."""
         return _count(self.folder / kind / "checkpoint" / "offsets")
 
 
 def _wait(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
-    """Wait for something that a driver does; not longer than it lives."""
+    """Wait until a driver has done something, or has ended."""
     end = time.monotonic() + _TOO_LONG_SECONDS
     while driver.poll() is None and not until():
         if time.monotonic() > end:
@@ -123,11 +123,10 @@ def _wait(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
 
 
 def _kill_session(driver: subprocess.Popen[bytes]) -> None:
-    """Kill a driver with all that it has started, and wait until they are gone.
+    """Kill a driver with all processes that it has started, and wait until they have ended.
 
-    The driver and Java go first and at once, as one process group: listing processes takes long
-    enough for a micro-batch to end. Spark's Python workers are in a group of their own, but in the
-    same session.
+    The driver and Java are killed first, as one process group: listing processes takes long enough
+    for a micro-batch to end. Spark's Python workers are in another group of the same session.
     """
     with suppress(ProcessLookupError):
         os.killpg(driver.pid, signal.SIGKILL)
@@ -143,7 +142,7 @@ def _kill_session(driver: subprocess.Popen[bytes]) -> None:
 
 
 def _processes() -> Iterable[int]:
-    """Give the processes that run: the numbers of all but those that only wait to be buried."""
+    """Return the numbers of all processes that run; zombies are left out."""
     listed = subprocess.run(
         ["ps", "-A", "-o", "pid=,stat="],  # noqa: S607  # wherever the system has it
         capture_output=True,
@@ -162,26 +161,26 @@ def _session_of(pid: int) -> int | None:
 
 
 def _files(folder: Path) -> set[str]:
-    """Give all that is in a folder now, hidden and temporary files too."""
+    """Return all files in a folder, also hidden and temporary ones."""
     return {str(Path(place) / name) for place, _, names in os.walk(folder) for name in names}
 
 
 def _count(log: Path) -> int:
-    """Give the number of entries that Spark has ever made in a log: it deletes old ones."""
+    """Return how many entries Spark has made in a log, those it has deleted included."""
     numbers = [int(each.name) for each in log.glob("*") if each.name.isdigit()]
     return max(numbers, default=-1) + 1
 
 
 def crash_and_compare(
-    folder: Path, joins: Sequence[str], *, kills: int, halfway: int, tell: Callable[[str], object]
+    folder: Path, joins: Sequence[str], *, kills: int, halfway: int, report: Callable[[str], object]
 ) -> Drivers:
-    """Kill so many drivers, let the last one come to the end, and compare what is there then.
+    """Kill drivers, let the last one end, and compare its rows with those of `replay`.
 
-    More than that, if fewer than `halfway` kills have hit each join in the middle of a micro-batch:
-    on a busy machine some come too late.
+    At least `kills` drivers are killed. More are, up to twice as many, until `halfway` kills have
+    hit each join in the middle of a micro-batch: on a busy machine some come too late.
     """
-    # A killed driver has come 2 micro-batches further on average, 4 at most: none is there so early
-    # that it has nothing left to do.
+    # A killed driver has done 2 micro-batches on average, and 4 at most. So there are enough for
+    # all drivers.
     parts = 3 * kills + 8
     batches = make_batches(parts)
     write_files(folder, batches)
@@ -196,7 +195,7 @@ def crash_and_compare(
         began = time.monotonic()
         drivers.kill_one(kind, moment, commits=commits, delay=delay)
         done = ", ".join(f"{each} {drivers.committed(each)}" for each in joins)
-        tell(
+        report(
             f"kill {number + 1} of {kills}: {kind}, {moment}, {1000 * delay:.0f} ms later; "
             f"micro-batches done, of {parts}: {done}; {time.monotonic() - began:.0f} s"
         )
@@ -204,14 +203,14 @@ def crash_and_compare(
     for kind in joins:
         expected = JOINS[kind].replay(batches, shards=SHARDS)
         assert rows[kind] == canonical_rows(expected.result), kind
-        shed = sum(each.dropped + each.evicted for each in expected.metrics.streams.values())
-        assert (shed > 0) == (kind != "exact")
+        lost = sum(each.dropped + each.evicted for each in expected.metrics.streams.values())
+        assert (lost > 0) == (kind != "exact")
     return drivers
 
 
 def test_drivers_killed_twice_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    # The join that has most to remember. A driver takes 20 seconds to start.
-    drivers = crash_and_compare(tmp_path, ["learning"], kills=2, halfway=1, tell=print)
+    # The join with the most state. A driver takes 20 seconds to start.
+    drivers = crash_and_compare(tmp_path, ["learning"], kills=2, halfway=1, report=print)
     assert drivers.kills >= 2
     assert drivers.interrupted["learning"] >= 2
     assert drivers.halfway["learning"] >= 1
@@ -222,13 +221,13 @@ def test_drivers_killed_twice_lose_nothing_and_repeat_nothing(tmp_path: Path) ->
 def test_drivers_killed_fifty_times_write_what_an_undisturbed_one_writes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         with capsys.disabled():
-            print(line, flush=True)  # noqa: T201  # a quarter of an hour, and nothing else to see
+            print(line, flush=True)  # noqa: T201  # it takes a quarter of an hour
 
     killed = tmp_path / "killed"
     killed.mkdir()
-    drivers = crash_and_compare(killed, list(JOINS), kills=50, halfway=20, tell=tell)
+    drivers = crash_and_compare(killed, list(JOINS), kills=50, halfway=20, report=report)
     assert drivers.kills >= 50
     for kind in JOINS:
         assert drivers.interrupted[kind] >= 40

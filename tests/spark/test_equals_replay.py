@@ -1,4 +1,4 @@
-"""Whatever the predicate, shards and budget: Spark gives the rows and counts of `replay`."""
+"""For all predicates, shards and budgets, Spark has the rows and counts of `replay`."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def make_join(
     )
 
 
-# Each predicate with two numbers of shards, and each number of streams with all three; half of
-# them in every run.
+# Each predicate runs with two numbers of shards, and each number of streams with all three. Half
+# of them are in every run.
 @pytest.mark.parametrize(
     ("predicate", "streams", "shards"),
     [
@@ -133,7 +133,7 @@ def test_wrong_clocks(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     batches = {
         # One wrong clock, then a stream that has moved on for good.
         "a": of_clocks([[0, 1, 2, 3, 900], [4, 5, 6, 901], [7, 8], [500, 501, 502, 503]]),
-        # Wrong clocks from the beginning, and a late row that is no gap.
+        # Wrong clocks from the beginning, and a late row that is not a gap.
         "b": of_clocks([[1, 2, 3, -400, 700], [4, 5, 300, 6], [7, 8, 9], [500, 501, 502, 503, 1]]),
     }
     stream = ps.Stream(time="t", window=20, lateness=3, max_ahead=50)

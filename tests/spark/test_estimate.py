@@ -1,4 +1,4 @@
-"""Estimates on Spark: as the formulas in NumPy give them, bounded, streaming, after a restart."""
+"""Estimates on Spark equal the formulas in NumPy: bounded, streaming, after a restart."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ COLUMNS = ("", "_low", "_high")
 
 @pytest.fixture(autouse=True)
 def few_partitions(spark: SparkSession) -> Iterator[None]:
-    """Have two partitions, as a join would with as many shards, and not Spark's 200."""
+    """Use two partitions, as a join with two shards does, and not Spark's 200."""
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
         yield
 
 
 def sampled(rows: int, seed: int, begin: float = 0.0, end: float = 100.0) -> pa.Table:
-    """Make what a sampled join gives: weights by cluster, groups across clusters, nulls."""
+    """Make the result of a sampled join: weights by cluster, groups across clusters, nulls."""
     draw = np.random.default_rng(seed)
     cluster = draw.integers(0, 150, rows)
     price = 10 * np.exp(0.3 * draw.standard_normal(rows))
@@ -128,7 +128,7 @@ def test_equals_the_formulas_by_group_and_window(spark: SparkSession) -> None:
         start = row["window"]["start"]
         assert row["window"]["end"] == start + 40
         assert_same(row, expected_of(groups[start, row["site"]]))
-    # What the comparison has seen.
+    # Both kinds were compared: with an interval and without.
     assert {row["note"] for row in rows if row["site"] == "rare"} == {"too few clusters"}
     assert None in {row["note"] for row in rows if row["site"] != "rare"}
 
@@ -198,7 +198,7 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
 ) -> None:
     # Each micro-batch begins ten seconds after the one before, and ends within the next.
     batches = [clocked(sampled(500, seed=i, begin=10 * i, end=10 * i + 13)) for i in range(4)]
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "by": ["bids.site"],
         "every": "10 seconds",
         "average": ["bids.price"],
@@ -206,7 +206,7 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
 
     def estimated(source: Source) -> DataFrame:
         frame = source.read_stream(spark).withWatermark("time", "3 seconds")
-        return ps.estimate(frame, **asked)
+        return ps.estimate(frame, **arguments)
 
     straight, broken = tmp_path / "straight", tmp_path / "broken"
     source = make_sources(straight, {"sampled": batches})["sampled"]
@@ -220,7 +220,7 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     run(estimated(source), broken)
 
     bounded = spark.createDataFrame(pa.concat_tables(batches))
-    complete = rows_of(ps.estimate(bounded, **asked).orderBy("window", "site"))
+    complete = rows_of(ps.estimate(bounded, **arguments).orderBy("window", "site"))
     watermark = max(pa.concat_tables(batches)["time"].to_pylist())
     complete = [row for row in complete if (watermark - row["window"]["end"]).total_seconds() >= 3]
     assert len({row["window"]["start"] for row in complete}) == 3
@@ -239,7 +239,7 @@ def frame(spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("arguments", "message"),
     [
         ({"count": False}, "count, sum or average must be asked for; got 'none of them'; write"),
         ({"count": 1}, "count must be True or False; got 1"),
@@ -262,18 +262,20 @@ def frame(spark: SparkSession) -> DataFrame:
         ({"every": "soon"}, "every must be a duration of zero or more; got 'soon'"),
     ],
 )
-def test_what_is_wrongly_asked_for(frame: DataFrame, asked: Row, words: str) -> None:
+def test_wrong_arguments(frame: DataFrame, arguments: Row, message: str) -> None:
     more = frame.withColumn("site", F.lit("x")).withColumn("count", F.lit(1))
-    with pytest.raises((ps.SpecificationError, ps.SchemaError), match=words):
-        ps.estimate(more, **asked)
+    with pytest.raises((ps.SpecificationError, ps.SchemaError), match=message):
+        ps.estimate(more, **arguments)
 
 
 def test_what_is_not_a_sampled_join(frame: DataFrame) -> None:
     with pytest.raises(ps.SchemaError, match="df must be a DataFrame of Spark; got 'Table'; give"):
         ps.estimate(frame.toArrow())
     for name in ("weight", "cluster"):
-        words = f'a column "{name}"; got .*; is this the result of a join with goal=Sample\\(\\)\\?'
-        with pytest.raises(ps.SchemaError, match=words):
+        message = (
+            f'a column "{name}"; got .*; is this the result of a join with goal=Sample\\(\\)\\?'
+        )
+        with pytest.raises(ps.SchemaError, match=message):
             ps.estimate(frame.drop(name))
     with pytest.raises(ps.SchemaError, match='a column "time"'):
         ps.estimate(frame.drop("time"), every=5)
@@ -288,7 +290,7 @@ def test_what_is_not_a_sampled_join(frame: DataFrame) -> None:
         ps.estimate(timed, every="0 seconds")
 
 
-def test_streams_that_never_end_a_group(spark: SparkSession, tmp_path: Path) -> None:
+def test_streams_whose_groups_would_never_be_complete(spark: SparkSession, tmp_path: Path) -> None:
     numbered = sampled(1, seed=1)
     frame = Source(tmp_path / "numbered", numbered.schema).read_stream(spark)
     with pytest.raises(ps.SchemaError, match="every must be given for a streaming frame"):

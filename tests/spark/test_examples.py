@@ -1,4 +1,4 @@
-"""The examples that run on Spark."""
+"""Tests of the examples that run on Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames and sessions that a join cannot run with: the words of the errors."""
+"""Frames and sessions that a join cannot run with: the error messages."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabl
 
 @pytest.fixture
 def live(spark: SparkSession, tmp_path: Path) -> DataFrame:
-    """Give a streaming frame that fits."""
+    """Return a streaming frame that fits the join."""
     return spark.readStream.schema(COLUMNS).parquet(str(tmp_path))
 
 
 @pytest.fixture
 def bounded(spark: SparkSession) -> DataFrame:
-    """Give a bounded frame that fits."""
+    """Return a bounded frame that fits the join."""
     return spark.createDataFrame([], COLUMNS)
 
 
@@ -149,7 +149,7 @@ def test_keys_are_plain_values(bounded: DataFrame, expression: str) -> None:
 def test_names_that_differ_by_case_only(live: DataFrame) -> None:
     with pytest.raises(SpecificationError, match="different from each other in more than case"):
         ps.Join(streams={"bids": STREAM, "Bids": STREAM}, on=ps.Equal("k"))
-    # To Spark the old long s is an s, to Python it is not.
+    # The long s is the same letter as s to Spark, but not to Python.
     long = "a\u017fks"
     join = ps.Join(streams={"asks": STREAM, long: STREAM}, on=ps.Equal("k"))
     with pytest.raises(SchemaError) as error:
@@ -187,7 +187,7 @@ def test_a_budget_that_is_too_small_for_the_shards(
     for run, frame in ((join.stream, live), (join.batch, bounded)):
         with pytest.raises(SpecificationError, match=message(3)):
             run({"a": frame, "b": frame}, shards=3)
-        # Without a number, there is one for each core.
+        # Without a number, there is one shard for each core.
         with pytest.raises(SpecificationError, match=message(2)):
             run({"a": frame, "b": frame})
     with (

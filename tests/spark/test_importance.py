@@ -1,4 +1,4 @@
-"""Importance on Spark: redefined by a schedule, with a restart in the middle."""
+"""Importance on Spark: redefined by a schedule, with a restart in between."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_importance_that_changes_survives_a_restart(
         budget=ps.Budget(rows=40),
     )
     batches = in_parts(make_tables(rows, seed=5, keys=20), 4)
-    # The first change comes before the stop, the second one after it.
+    # The first change is before the stop, the second one after it.
     stopped = run_and_stop(spark, join, batches, tmp_path / "first", before=2)
     stopped.copy(tmp_path / "copy")
     query = stopped.resume(spark, tmp_path / "copy")

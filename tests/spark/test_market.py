@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-    from penstock.spark.market import _StreamReader
+    from penstock.spark.market.readers import StreamReader
 
 STREAMS = ("auctions", "bids")
 TIMES = {"auctions": "opened_at", "bids": "at"}
@@ -43,23 +43,23 @@ def table_of(site: Market, stream: str) -> pa.Table:
     return {"auctions": site.auctions, "bids": site.bids}[stream]
 
 
-def stream_reader(stream: str, clock: FakeClock | None = None, **options: str) -> _StreamReader:
+def stream_reader(stream: str, clock: FakeClock | None = None, **options: str) -> StreamReader:
     source = MarketSource(SMALL | {"stream": stream} | options, clock or FakeClock())
-    return cast("_StreamReader", source.streamReader(source.schema()))
+    return cast("StreamReader", source.streamReader(source.schema()))
 
 
-def rows(reader: DataSourceReader | _StreamReader, parts: list[InputPartition]) -> pa.Table:
+def read_rows(reader: DataSourceReader | StreamReader, parts: list[InputPartition]) -> pa.Table:
     batches = [batch for part in parts for batch in reader.read(part)]
     return pa.Table.from_batches(batches) if batches else None
 
 
-def many(readers: list[_StreamReader], start: Offset, end: Offset) -> int:
+def count_rows(readers: list[StreamReader], start: Offset, end: Offset) -> int:
     """Count the rows of an offset range, all streams together."""
-    found = [rows(reader, reader.partitions(start, end)) for reader in readers]
+    found = [read_rows(reader, reader.partitions(start, end)) for reader in readers]
     return sum(table.num_rows for table in found if table is not None)
 
 
-def offsets(reader: _StreamReader) -> list[Offset]:
+def offsets(reader: StreamReader) -> list[Offset]:
     """Ask for offsets as Spark does under availableNow, until nothing is new."""
     limit = reader.getDefaultReadLimit()
     reader.prepareForTriggerAvailableNow()
@@ -77,7 +77,7 @@ def test_the_whole_read_is_the_market(stream: str, end: str, partitions: str) ->
     reader = source.reader(source.schema())
     parts = list(reader.partitions())
     expected = table_of(small_market(whole=end == "last-bid"), stream)
-    assert rows(reader, parts).equals(expected)
+    assert read_rows(reader, parts).equals(expected)
     assert len(parts) == min(int(partitions), expected.num_rows)
 
 
@@ -94,7 +94,7 @@ def test_micro_batches_of_both_streams_are_in_step_and_bounded() -> None:
     readers = [stream_reader(stream, partitions="2") for stream in STREAMS]
     auctions, bids = (offsets(reader) for reader in readers)
     assert auctions == bids
-    sizes = [many(readers, start, end) for start, end in pairwise(bids)]
+    sizes = [count_rows(readers, start, end) for start, end in pairwise(bids)]
     total = small_market().auctions.num_rows + small_market().bids.num_rows
     assert set(sizes[:-1]) == {10}
     assert sum(sizes) == total
@@ -103,7 +103,7 @@ def test_micro_batches_of_both_streams_are_in_step_and_bounded() -> None:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_micro_batches_are_the_stream_in_its_order(stream: str) -> None:
     reader = stream_reader(stream, partitions="2")
-    found = [rows(reader, reader.partitions(*pair)) for pair in pairwise(offsets(reader))]
+    found = [read_rows(reader, reader.partitions(*pair)) for pair in pairwise(offsets(reader))]
     assert (None in found) == (stream == "auctions")
     together = pa.concat_tables(table for table in found if table is not None)
     assert together.equals(table_of(small_market(), stream))
@@ -120,7 +120,9 @@ def test_rows_of_one_microsecond_stay_together() -> None:
     auctions, bids = (offsets(reader) for reader in readers)
     assert auctions == bids
     assert len(bids) - 1 <= 9
-    assert many(readers, bids[0], bids[-1]) == sum(many(readers, *pair) for pair in pairwise(bids))
+    assert count_rows(readers, bids[0], bids[-1]) == sum(
+        count_rows(readers, *pair) for pair in pairwise(bids)
+    )
 
 
 def test_a_restart_may_change_the_size_of_micro_batches() -> None:
@@ -129,14 +131,14 @@ def test_a_restart_may_change_the_size_of_micro_batches() -> None:
     limit = readers[0].getDefaultReadLimit()
     end = readers[0].latestOffset(start, limit)
     assert end == readers[1].latestOffset(start, limit)
-    assert many(readers, start, end) == 20
-    assert many(readers, end, readers[0].latestOffset(end, limit)) == 25
+    assert count_rows(readers, start, end) == 20
+    assert count_rows(readers, end, readers[0].latestOffset(end, limit)) == 25
 
 
-def test_without_a_market_of_bids_there_is_nothing_to_read() -> None:
+def test_a_market_without_bids_has_no_rows_to_read() -> None:
     source = MarketSource(SMALL | {"stream": "bids", "bidsPerAuction": "0"})
     reader = source.reader(source.schema())
-    assert not rows(reader, list(reader.partitions()))
+    assert not read_rows(reader, list(reader.partitions()))
 
 
 def test_pace_is_that_of_both_streams_together() -> None:
@@ -148,7 +150,7 @@ def test_pace_is_that_of_both_streams_together() -> None:
         ends = [reader.latestOffset(start, LIMIT) for reader in readers]
         assert ends[0] == ends[1]
         assert ends[0] == readers[0].reportLatestOffset() or due == 0
-        assert many(readers, readers[0].initialOffset(), ends[0]) == due
+        assert count_rows(readers, readers[0].initialOffset(), ends[0]) == due
         start = ends[0]
         clock.advance(1.0)
 
@@ -160,7 +162,7 @@ def test_a_slow_query_catches_up_in_bounded_micro_batches() -> None:
     clock.advance(4.0)
     while (end := readers[0].latestOffset(ends[-1], LIMIT)) != ends[-1]:
         ends.append(end)
-    assert [many(readers, *pair) for pair in pairwise(ends)] == [10, 10, 10, 2]
+    assert [count_rows(readers, *pair) for pair in pairwise(ends)] == [10, 10, 10, 2]
 
 
 def test_pace_begins_where_the_checkpoint_says() -> None:
@@ -169,7 +171,7 @@ def test_pace_begins_where_the_checkpoint_says() -> None:
     readers = [stream_reader(stream, clock, rowsPerSecond="3.5") for stream in STREAMS]
     assert readers[0].latestOffset(start, LIMIT) == start
     clock.advance(2.0)
-    assert many(readers, start, readers[0].latestOffset(start, LIMIT)) == 7
+    assert count_rows(readers, start, readers[0].latestOffset(start, LIMIT)) == 7
 
 
 def test_paced_streams_end_like_others() -> None:
@@ -194,7 +196,7 @@ def test_clocks_that_differ_by_less_than_a_step_give_the_same_offsets() -> None:
     clocks[1].advance(0.19)
     ends = [reader.latestOffset(start[0], LIMIT) for reader in readers]
     assert ends[0] == ends[1]
-    assert many(readers, start[0], ends[0]) == 5
+    assert count_rows(readers, start[0], ends[0]) == 5
 
 
 def test_a_stream_that_is_behind_gets_back_into_step() -> None:
@@ -203,7 +205,7 @@ def test_a_stream_that_is_behind_gets_back_into_step() -> None:
     starts = [reader.latestOffset(reader.initialOffset(), LIMIT) for reader in readers]
     clock.advance(0.15)
     behind, ahead = starts[0], readers[1].latestOffset(starts[1], LIMIT)
-    assert many(readers, behind, ahead) == 5
+    assert count_rows(readers, behind, ahead) == 5
     clock.advance(60.0)
     assert readers[0].latestOffset(behind, LIMIT) == readers[1].latestOffset(ahead, LIMIT)
 
@@ -219,14 +221,14 @@ def test_readers_can_be_sent_to_tasks() -> None:
     source = MarketSource(SMALL | {"stream": "bids"})
     reader = pickle.loads(pickle.dumps(source.streamReader(source.schema())))  # noqa: S301
     part = pickle.loads(pickle.dumps(reader.partitions({"until": 0}, offsets(reader)[-1])))  # noqa: S301
-    assert rows(reader, part).equals(small_market().bids)
+    assert read_rows(reader, part).equals(small_market().bids)
 
 
 def test_case_of_options_does_not_matter() -> None:
     mixed = {"STREAM": "Bids", "Auctions": "40", "bidsperauction": "2", "END": "Last-Bid"}
     source = MarketSource(mixed)
     reader = source.reader(source.schema())
-    assert rows(reader, list(reader.partitions())).num_rows == 80
+    assert read_rows(reader, list(reader.partitions())).num_rows == 80
 
 
 @pytest.mark.parametrize(
@@ -260,7 +262,7 @@ def test_bad_options(options: dict[str, str], message: str) -> None:
 
 @pytest.fixture
 def session(spark: SparkSession) -> Iterator[SparkSession]:
-    """Give a session with the source, in a zone that is not that of the market."""
+    """Return a session with the source, in another time zone than the market."""
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     spark.dataSource.register(MarketSource)

@@ -1,4 +1,4 @@
-"""What comes out of a join on Spark, and what can be done with it in the same query."""
+"""The result of a join on Spark, and further operators on it in the same query."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LOCAL = pa.timestamp("us")
 
 
 def of_seconds(seconds: Sequence[float], type_: pa.DataType = INSTANT) -> pa.Array:
-    """Give times, in seconds from the beginning."""
+    """Return times that are given in seconds after `START`."""
     micros = (np.array(seconds) * 1e6).astype("timedelta64[us]")
     return pa.array((START + micros).astype(np.int64), pa.int64()).cast(type_)
 
@@ -119,7 +119,7 @@ def test_only_instants_have_a_watermark(
 
 
 def window_counts(expected: Replay, until: datetime) -> Counter[datetime]:
-    """Count results by windows of ten seconds, those that end by the given time."""
+    """Count the results in each window of ten seconds that ends by the given time."""
     counts: Counter[datetime] = Counter()
     for time in expected.result["time"].cast(LOCAL).to_pylist():
         begin = time - timedelta(seconds=time.second % 10, microseconds=time.microsecond)
@@ -134,7 +134,7 @@ def window_counts(expected: Replay, until: datetime) -> Counter[datetime]:
 def test_windows_of_time_are_complete_when_the_watermark_has_passed(
     spark: SparkSession, tmp_path: Path, shards: int, wrong_clock: bool
 ) -> None:
-    # One runs 33 seconds ahead of the other, and has nothing at all at first.
+    # The second stream is 33 seconds ahead of the first, and has no rows at first.
     batches = {
         "l": out_of_order(7, ahead=0, seed=1),
         "r": [clocked([]), *out_of_order(4, ahead=33, seed=2)],
@@ -145,7 +145,7 @@ def test_windows_of_time_are_complete_when_the_watermark_has_passed(
     sources = make_sources(tmp_path, {name: parts[:4] for name, parts in batches.items()})
     dropped = 0
     query = None
-    for turn in range(2):  # the second from the checkpoint of the first
+    for turn in range(2):  # the second turn resumes from the checkpoint of the first
         if turn:
             for name, source in sources.items():
                 for part in batches[name][4:]:
@@ -206,7 +206,7 @@ def test_sinks_get_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     given: list[pa.Table] = []
 
     def take(frame: DataFrame, _: int) -> None:
-        # Each of the two makes Spark run the micro-batch.
+        # Each of these two runs the micro-batch.
         counted = frame.count()
         given.append(frame.toArrow())
         assert given[-1].num_rows == counted
@@ -226,7 +226,7 @@ def test_sinks_get_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
 def test_the_time_zone_of_the_session_changes_nothing(
     spark: SparkSession, tmp_path: Path, type_: pa.DataType
 ) -> None:
-    # Across the hour that there is not in Berlin.
+    # Across the hour that is skipped in Berlin.
     tables = []
     for seconds in ([0, 600, 1500], [1790, 1810, 2400], [5400, 5420, 6000]):
         times = of_seconds(seconds, type_)
@@ -248,7 +248,7 @@ def test_the_time_zone_of_the_session_changes_nothing(
     assert expected.metrics.emitted == 9
 
 
-def test_results_do_not_depend_on_how_spark_cuts_them_up(
+def test_results_do_not_depend_on_the_size_of_arrow_batches(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     batches = {"l": out_of_order(2, ahead=0, seed=1), "r": out_of_order(2, ahead=3, seed=2)}
@@ -289,4 +289,4 @@ def test_two_joins_in_a_query(spark: SparkSession, tmp_path: Path) -> None:
     assert rows_written(spark, tmp_path, expected.schema) == canonical_rows(expected)
     for name, replay in replays.items():
         assert counts(ps.progress(query, name)) == counts(replay.metrics)
-    assert ps.progress(query).emitted == 0  # there is none of that name
+    assert ps.progress(query).emitted == 0  # no join has the default name

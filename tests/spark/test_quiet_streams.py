@@ -1,4 +1,4 @@
-"""Streams of which nothing comes: for a while, from some time on, or ever."""
+"""Streams without rows: for a while, from some time on, or always."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_micro_batches_without_rows(spark: SparkSession, tmp_path: Path, shards:
 def test_a_stream_that_ends_early(spark: SparkSession, tmp_path: Path) -> None:
     batches = {"a": [at(1, 2, 3)], "b": [at(2), at(9, 10), at(11, 12, 13), at(50)]}
     expected = assert_equals_replay(spark, JOIN, batches, tmp_path)
-    # The other's rows are kept: the one that has ended may still go on.
+    # The rows of b are kept: more rows of a may still arrive.
     assert expected.metrics.streams["b"].held == 7
     assert expected.metrics.streams["a"].held == 0
 
 
-def test_a_stream_that_is_silent_all_along(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_that_never_has_rows(spark: SparkSession, tmp_path: Path) -> None:
     stream = ps.Stream(time="t", window=10)
     join = ps.Join(streams={"a": stream, "b": stream, "c": stream}, on=ps.Equal("k"))
     batches = {"a": [at(1, 2), at(3)], "b": [at(), at()], "c": [at(100), at(200)]}
@@ -66,7 +66,7 @@ def test_no_data_at_all(spark: SparkSession, tmp_path: Path, files: int) -> None
     assert query.exception() is None
     metrics = ps.progress(query)
     assert metrics.emitted == metrics.arrived == 0
-    # When something comes at last, it is as if the query had only been started now.
+    # When rows arrive at last, the result is that of a query started now.
     for source in sources.values():
         source.add(at(1, 2, 3))
     metrics = ps.progress(run(joined, tmp_path))

@@ -1,4 +1,4 @@
-"""Restarts with something changed: refused in clear words, and nothing is touched."""
+"""Restarts with something changed: refused with a clear message, and no state is changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 def make_batches() -> dict[str, list[pa.Table]]:
-    """Give three micro-batches, the last of which joins rows of all of them."""
+    """Make three micro-batches, the last of which joins rows of all of them."""
 
     def rows(first: int, step: int) -> pa.Table:
         t = range(first, first + 30)
@@ -59,7 +59,7 @@ def stopped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> St
 
 
 def refusal(spark: SparkSession, copied: Stopped, folder: Path, **changed: Any) -> str:  # noqa: ANN401
-    """Restart with something changed; give what Penstock says to it."""
+    """Restart with something changed; return the message of Penstock's error."""
     query = copied.resume(spark, folder, **changed)
     error = cause(query.exception())
     assert isinstance(error, StateError), query.exception()
@@ -68,7 +68,7 @@ def refusal(spark: SparkSession, copied: Stopped, folder: Path, **changed: Any) 
 
 
 def assert_goes_on(spark: SparkSession, copied: Stopped, folder: Path) -> None:
-    """Restart as it was: nothing has been touched."""
+    """Restart with nothing changed: the query goes on as if it had never stopped."""
     query = copied.resume(spark, folder)
     assert query.exception() is None
     assert copied.rows(spark, folder) == copied.after
@@ -87,8 +87,8 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-# Spark tries a task that fails again, in a new worker. All words are also tested,
-# in a moment, in tests/engine/test_state_errors.py.
+# Slow, because Spark tries a failed task again, in a new worker. tests/engine/test_state_errors.py
+# checks all messages, and is fast.
 @pytest.mark.parametrize(
     "kinds", [("window",), pytest.param(tuple(CHANGES), marks=pytest.mark.slow)]
 )
@@ -112,18 +112,18 @@ def test_streams_in_another_order_are_refused(
     stopped.copy(tmp_path)
     streams = dict(reversed(SETTINGS["streams"].items()))
     join = ps.Join(**SETTINGS | {"streams": streams})
-    # Whoever notices first: Spark finds other files in the place of each source.
+    # Spark may notice before Penstock does: each source finds other files in its place.
     assert stopped.resume(spark, tmp_path, join=join).exception() is not None
     assert stopped.rows(spark, tmp_path) == stopped.before
     assert_goes_on(spark, stopped, tmp_path)
 
 
-def assert_shards_refused(words: str, old: int, new: int) -> None:
-    # Whichever of the shards that meet state is the first to fail.
+def assert_shards_refused(message: str, old: int, new: int) -> None:
+    # Any of the shards that find state may be the first to fail.
     assert re.fullmatch(
         f"shards must be what the saved state was made with: shard . of {old}; got shard . of "
         f"{new}; use {old} shards, or start without the saved state",
-        words,
+        message,
     )
 
 
@@ -203,7 +203,7 @@ def test_another_number_of_partitions_is_refused_if_it_gives_the_shards(
 
 
 class OlderProcessor(JoinProcessor):
-    """Writes, and reads, what the version before did."""
+    """Writes and reads the format of the version before."""
 
     def handleInputRows(  # noqa: N802
         self,
@@ -222,7 +222,7 @@ def test_the_state_of_another_version_is_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this = sys.modules[__name__]
-    cloudpickle.register_pickle_by_value(this)  # type: ignore[no-untyped-call]  # workers need not find the tests
+    cloudpickle.register_pickle_by_value(this)  # type: ignore[no-untyped-call]  # workers cannot import the tests
     try:
         with monkeypatch.context() as patch:
             patch.setattr(stream, "JoinProcessor", OlderProcessor)

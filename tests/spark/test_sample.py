@@ -1,4 +1,4 @@
-"""Samples on Spark: the rows, weights and clusters of `replay`, also after a restart."""
+"""Samples on Spark have the rows, weights and clusters of `replay`, also after a restart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BATCHES, ROWS = 4, 400
 
 
 def make_batches() -> dict[str, list[pa.Table]]:
-    """Make micro-batches of two streams; some keys are frequent, and rows say what they match."""
+    """Make micro-batches of two streams with heavy hitters; orders have a column of matches."""
     draw = np.random.default_rng(7)
     batches: dict[str, list[pa.Table]] = {"orders": [], "items": []}
     for number in range(BATCHES):
@@ -47,13 +47,13 @@ GOALS = {
 }
 
 
-LATER = {"pps-cluster", "uniform", "chosen"}
+SLOW = {"pps-cluster", "uniform", "chosen"}
 
 
 @pytest.mark.parametrize(
     "goal",
     [
-        pytest.param(goal, id=name, marks=pytest.mark.slow if name in LATER else ())
+        pytest.param(goal, id=name, marks=pytest.mark.slow if name in SLOW else ())
         for name, goal in GOALS.items()
     ],
 )
@@ -87,7 +87,7 @@ def test_a_restarted_sample_is_that_of_replay(
 
 
 def clocked(table: pa.Table) -> pa.Table:
-    """Give a table whose times are seconds of a day."""
+    """Return a table with timestamps in place of seconds."""
     seconds = table["t"].to_numpy().astype("timedelta64[s]") + np.datetime64("2026-01-01", "us")
     times = pa.array(seconds).cast(pa.timestamp("us", tz="UTC"))
     return table.set_column(0, "t", times)
@@ -109,7 +109,7 @@ def test_estimates_of_a_running_sample_are_the_same_after_a_restart(
     batches = {name: [clocked(each) for each in tables] for name, tables in make_batches().items()}
 
     def estimate(folder: Path, first: int) -> dict[object, tuple[float, ...]]:
-        """Run over the first micro-batches, then over the others with a new query."""
+        """Estimate from the first micro-batches, and from the others in a new query."""
         sources = make_sources(folder, {name: tables[:first] for name, tables in batches.items()})
         for number in (first, BATCHES):
             for name, tables in batches.items():

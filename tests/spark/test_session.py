@@ -1,4 +1,4 @@
-"""The settings of a session of our own."""
+"""The settings of a session that `session` starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def test_a_task_is_tried_again(tmp_path: Path) -> None:
-    # A plain local[2] gives up a job with the first task that fails.
+    # Under a plain local[2] a job fails with the first task that fails.
     assert _settings(2, "1g", None, tmp_path)["spark.master"] == "local[2,4]"
 
 

@@ -1,4 +1,4 @@
-"""Keys of shards: Spark's own hash sends each to a partition of its own."""
+"""Keys of shards: Spark's hash sends each to a partition of its own."""
 
 from __future__ import annotations
 

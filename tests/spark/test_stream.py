@@ -1,4 +1,4 @@
-"""Streams on Spark give the rows, and the metrics, of `replay`."""
+"""A join of streams on Spark has the rows and the metrics of `replay`."""
 
 from __future__ import annotations
 

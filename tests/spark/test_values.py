@@ -1,4 +1,4 @@
-"""Values of all kinds, under names of all kinds, come through Spark unchanged."""
+"""Values of all types, in columns of all names, are unchanged by Spark."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PAYLOAD: dict[str, tuple[pa.DataType, list[Any]]] = {
 
 
 def payload_table(rows: int, first: int) -> pa.Table:
-    """Make rows that go round the values of each column, beginning with a given one."""
+    """Make rows that cycle through the values of each column, starting with a given one."""
     columns = {
         name: pa.array([values[(first + i) % len(values)] for i in range(rows)], type_)
         for name, (type_, values) in PAYLOAD.items()
@@ -157,7 +157,7 @@ def test_times_at_the_ends_of_the_calendar(spark: SparkSession, tmp_path: Path) 
     assert expected.result["time"].to_pylist().count(last) == 3
 
 
-# What no Parquet file gives: nothing in them is null, or it is of a type that is Spark's own.
+# Columns that no Parquet file has: not nullable, or of a type that only Spark has.
 EXPRESSIONS = {
     "listed": "array(1, 2)",
     "nested": "named_struct('x', t, 'y', array(named_struct('z', timestamp_seconds(t))))",
@@ -170,7 +170,7 @@ EXPRESSIONS = {
 }
 
 
-def test_types_of_sparks_own(spark: SparkSession, tmp_path: Path) -> None:
+def test_types_that_only_spark_has(spark: SparkSession, tmp_path: Path) -> None:
     tables = [pa.table({"t": [1, 2], "k": [1, 1]}), pa.table({"t": [3, 4], "k": [1, 1]})]
     sources = make_sources(tmp_path, {"a": tables, "b": tables})
     columns = ["*", *(f"{text} AS {name}" for name, text in EXPRESSIONS.items())]

@@ -1,4 +1,4 @@
-"""Python workers killed in the middle of their work: the job goes on, and nobody can tell."""
+"""Python workers killed while they work: the job goes on, and the result is the same."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def assert_written_as_replayed(
 
 
 def failed_tasks(spark: SparkSession) -> int:
-    """Say how many tasks of this session have failed so far."""
+    """Return how many tasks of this session have failed so far."""
     jobs = spark._jsc.sc().statusStore().jobsList(None)
     return sum(jobs.apply(place).numFailedTasks() for place in range(jobs.size()))
 
 
-# Workers that kill themselves, each in the worst of moments.
+# Workers that kill themselves, each at one of the worst moments.
 
 MOMENTS = ("state read", "results given", "state saved", "all given")
 DIES_IN_BATCH = 1
@@ -105,7 +105,7 @@ def test_a_worker_that_dies_is_replaced(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     this = sys.modules[__name__]
-    cloudpickle.register_pickle_by_value(this)  # type: ignore[no-untyped-call]  # workers need not find the tests
+    cloudpickle.register_pickle_by_value(this)  # type: ignore[no-untyped-call]  # workers cannot import the tests
     try:
         monkeypatch.setattr(DyingProcessor, "moment", moment)
         monkeypatch.setattr(stream, "JoinProcessor", DyingProcessor)
@@ -122,7 +122,7 @@ def test_a_worker_that_dies_is_replaced(
 
 
 def python_processes(spark: SparkSession) -> tuple[set[int], set[int]]:
-    """Give the Python processes that this session's Java has started: daemons and workers."""
+    """Return the Python processes that this session's Java has started: daemons and workers."""
     machine = spark._jvm
     assert machine is not None
     java = machine.java.lang.ProcessHandle.current()
@@ -149,7 +149,7 @@ def test_killed_in_the_middle_of_micro_batches(
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         kills += 1
-        # Not the same task again: after the second time this session gives it up.
+        # Do not kill the same task again: in this session it may fail only once.
         done = len(query.recentProgress) + 1
         while len(query.recentProgress) <= done:
             time.sleep(0.02)

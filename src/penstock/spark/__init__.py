@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 try:
-    import pandas as pd  # noqa: F401  # Spark needs it, and says so late and in other words
+    import pandas as pd  # noqa: F401  # Spark needs it, and would say so only later
     import pyspark  # noqa: F401
 except ModuleNotFoundError as error:
     message = f'{error.name} must be installed to run on Spark; pip install "penstock[spark]"'

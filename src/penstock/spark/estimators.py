@@ -1,12 +1,11 @@
-"""One number to estimate, as expressions of Spark.
+"""Estimators of a total and of an average, as expressions of Spark.
 
 ======================  ============================================================
-step                    what it gives
+step                    what it computes
 ======================  ============================================================
-``within``              sums by cluster
-``across``              sums over clusters
-``further``             one after the other, from these: at last ``estimate``, ``low``,
-                        ``high``, and ``why`` there is no interval
+``by_cluster``          sums within each cluster
+``over_clusters``       sums of these over all clusters
+``last_steps``          ``estimate``, ``low``, ``high``, and ``why`` there is no interval
 ======================  ============================================================
 
 `penstock.statistics.cluster_sample` has the same formulas in NumPy, and explains them.
@@ -18,7 +17,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyspark.sql import functions as F  # noqa: N812  # as Spark's own documentation has it
+from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
 from penstock.statistics.cluster_sample import (
     ALIKE_FOURTH,
@@ -32,13 +31,13 @@ from penstock.statistics.cluster_sample import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["Average", "Total", "note_of"]
+__all__ = ["Average", "Total", "note_column"]
 
 Columns: TypeAlias = "dict[str, Column]"
 
 
-class _Named:
-    """Columns that have the estimator's number in their names."""
+class _Estimator:
+    """An estimator whose columns have its number in their names."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -49,29 +48,29 @@ class _Named:
     def named(self, **columns: Column) -> Columns:
         return {f"{name} {self._number}": column for name, column in columns.items()}
 
-    def sums(self) -> Columns:
-        """Give what both kinds need by cluster: sums of w y and sqrt(w) y, the greatest weight."""
+    def common_sums(self) -> Columns:
+        """Return what both need by cluster: sums of w y and of sqrt(w) y, and the top weight."""
         weight, value = F.col("weight"), self.col("value")
         return {
-            "kept": F.sum(weight * value),
-            "drawn": F.sum(F.sqrt(weight) * value),
+            "weighted": F.sum(weight * value),
+            "root_weighted": F.sum(F.sqrt(weight) * value),
             "heaviest": F.max(F.when(value.isNotNull(), weight)),
         }
 
 
-class Total(_Named):
-    """As `penstock.statistics.cluster_sample.total_of`."""
+class Total(_Estimator):
+    """The estimator `penstock.statistics.cluster_sample.total_of`."""
 
-    def within(self) -> Columns:
-        """Give the sums by cluster."""
+    def by_cluster(self) -> Columns:
+        """Return the sums within each cluster."""
         value = self.col("value")
-        return self.named(**self.sums(), seen=F.sum(value), least=F.min(value))
+        return self.named(**self.common_sums(), seen=F.sum(value), least=F.min(value))
 
-    def across(self) -> Columns:
-        """Give the sums over clusters."""
-        part = _squared(self.col("kept")) - _squared(self.col("drawn"))
+    def over_clusters(self) -> Columns:
+        """Return the sums over clusters."""
+        part = _squared(self.col("weighted")) - _squared(self.col("root_weighted"))
         return self.named(
-            total=F.sum(self.col("kept")),
+            total=F.sum(self.col("weighted")),
             variance=F.sum(part),
             fourth=F.sum(_squared(part)),
             seen=F.sum(self.col("seen")),
@@ -79,8 +78,8 @@ class Total(_Named):
             heaviest=F.max(self.col("heaviest")),
         )
 
-    def further(self) -> list[Columns]:
-        """Give the steps to the estimate and its interval."""
+    def last_steps(self) -> list[Columns]:
+        """Return the steps to the estimate and its interval, each made from those before."""
         total, variance = self.col("total"), self.col("variance")
         freedom, deviations = self.col("freedom"), self.col("deviations")
         reach = deviations * F.sqrt(variance)
@@ -101,33 +100,33 @@ class Total(_Named):
         ]
 
 
-class Average(_Named):
-    """As `penstock.statistics.cluster_sample.average_of`, with its squares multiplied out."""
+class Average(_Estimator):
+    """The estimator `penstock.statistics.cluster_sample.average_of`, its squares multiplied out."""
 
-    def within(self) -> Columns:
-        """Give the sums by cluster."""
+    def by_cluster(self) -> Columns:
+        """Return the sums within each cluster."""
         weight = F.when(self.col("value").isNotNull(), F.col("weight"))
-        return self.named(**self.sums(), size=F.sum(weight), root=F.sum(F.sqrt(weight)))
+        return self.named(**self.common_sums(), size=F.sum(weight), root=F.sum(F.sqrt(weight)))
 
-    def across(self) -> Columns:
-        """Give the sums over clusters."""
-        kept, drawn = self.col("kept"), self.col("drawn")
+    def over_clusters(self) -> Columns:
+        """Return the sums over clusters."""
+        weighted, root_weighted = self.col("weighted"), self.col("root_weighted")
         size, root = self.col("size"), self.col("root")
-        # Of a cluster: x of the values, n of the ones, m of both.
-        x = _squared(kept) - _squared(drawn)
-        m = kept * size - drawn * root
+        # The variance parts of a cluster: x of its values, n of its size, m of both together.
+        x = _squared(weighted) - _squared(root_weighted)
+        m = weighted * size - root_weighted * root
         n = _squared(size) - _squared(root)
         products = {"x": x, "m": m, "n": n, "xx": x * x, "mm": m * m, "nn": n * n}
         products |= {"xm": x * m, "xn": x * n, "mn": m * n}
         return self.named(
-            total=F.sum(kept),
+            total=F.sum(weighted),
             size=F.sum(size),
             heaviest=F.max(self.col("heaviest")),
             **{name: F.sum(product) for name, product in products.items()},
         )
 
-    def further(self) -> list[Columns]:
-        """Give the steps to the estimate and its interval."""
+    def last_steps(self) -> list[Columns]:
+        """Return the steps to the estimate and its interval, each made from those before."""
         x, m, n, xx, mm, nn, xm, xn, mn = map(
             self.col, ("x", "m", "n", "xx", "mm", "nn", "xm", "xn", "mn")
         )
@@ -139,11 +138,11 @@ class Average(_Named):
         exact = self.col("heaviest") <= 1
         enough = ~alike & (self.col("freedom") >= LEAST_CLUSTERS)
         reach = _student(self.col("freedom")) * F.sqrt(variance) / self.col("size")
-        missing = r.isNotNull() & ~exact
+        inexact = r.isNotNull() & ~exact
         return [
             self.named(estimate=_ratio(self.col("total"), self.col("size"))),
-            # A cluster's part is x - 2 R m + R**2 n; R is known only now, so the sum of the parts'
-            # squares is put together from sums of products.
+            # A cluster's part of the variance is x - 2 R m + R**2 n. R is known only now, so the
+            # sum of the squares of the parts is computed from sums of products.
             self.named(
                 variance=x - 2 * r * m + r2 * n,
                 fourth=(
@@ -154,24 +153,25 @@ class Average(_Named):
             self.named(
                 low=F.when(exact, r).when(enough, r - reach),
                 high=F.when(exact, r).when(enough, r + reach),
-                why=F.when(missing & alike, TOO_ALIKE).when(missing & ~enough, TOO_FEW),
+                why=F.when(inexact & alike, TOO_ALIKE).when(inexact & ~enough, TOO_FEW),
             ),
         ]
 
 
-def note_of(count: int) -> Column:
-    """Say why an interval is missing; of several reasons, the first."""
+def note_column(count: int) -> Column:
+    """Return why an interval is missing; too few clusters, if there are several reasons."""
     whys = [F.col(f"why {i}") for i in range(count)]
     few = reduce(or_, (why == TOO_FEW for why in whys))
     return F.when(few, TOO_FEW).otherwise(F.coalesce(*whys))
 
 
 def _freedom(variance: Column, fourth: Column) -> Column:
-    """Give as how many equal parts a variance's parts vary; 0 if they come to nothing."""
+    """Return degrees of freedom: how many equal parts would vary as much; 0 without variance."""
     return F.when(variance > 0, _ratio(_squared(variance), fourth)).otherwise(0.0)
 
 
 def _student(freedom: Column) -> Column:
+    """Return the 97.5 % quantile of Student's t, as `STUDENT` approximates it."""
     inverse = _ratio(F.lit(1.0), freedom)
     first, *terms = STUDENT
     return F.lit(first) + inverse * (
@@ -180,7 +180,7 @@ def _student(freedom: Column) -> Column:
 
 
 def _ratio(over: Column, under: Column) -> Column:
-    """Divide; NULL by 0, which Spark would not so much as look past in a branch not taken."""
+    """Divide; NULL if divided by 0, which Spark refuses even in a branch that is not taken."""
     return over / F.nullif(under, F.lit(0.0))
 
 

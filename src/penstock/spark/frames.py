@@ -1,4 +1,4 @@
-"""What frames a join is given, and what frame it gives."""
+"""Checks of the frames that a join is given, and the type of the frame that it returns."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-# How Spark marks a column by which watermarks go.
+# Spark marks a column that has a watermark by this key in its metadata.
 WATERMARK = "spark.watermarkDelayMs"
 
 
 def check_frames(spec: Specification, frames: object, *, streaming: bool) -> None:
-    """Refuse what is no frame, or one of the wrong kind.
+    """Check that all frames are frames of the right kind.
 
     Raises
     ------
     SchemaError
-        If one is not a frame of the right kind. Which streams there must be is for `bind` to say.
+        If one is not. Whether there is a frame for each stream is checked by `bind`.
     """
     if not isinstance(frames, Mapping):
         raise SchemaError(
@@ -71,13 +71,13 @@ def check_frames(spec: Specification, frames: object, *, streaming: bool) -> Non
                 raise SchemaError(
                     f'frame of stream "{name}" must come without a watermark; got one on column '
                     f'"{field.name}"; leave out withWatermark: Stream(lateness=...) says how late '
-                    f"rows may be, and the result has a watermark of its own (so the result of one "
-                    f"join can feed another only through files, or whatever else lies in between)"
+                    f"rows may be, and the result has a watermark of its own (to join the result "
+                    f"of a join, write it to files or a topic and read these in another query)"
                 )
 
 
 def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
-    """Give the frames' schemas as Arrow's.
+    """Return the Arrow schemas of the frames.
 
     Raises
     ------
@@ -99,13 +99,13 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
                         "cast it to a plain type, such as string, or leave it out",
                     )
                 ) from error
-        # Null or not is for Spark to know; to the engine, and to saved state, it is all one.
+        # Whether a column is nullable matters to neither the engine nor the saved state.
         schemas[name] = pa.schema([pa.field(field.name, field.type) for field in fields])
     return schemas
 
 
-def check_names(spec: Specification) -> None:
-    """Refuse streams whose columns in the result Spark could not tell apart."""
+def check_stream_names(spec: Specification) -> None:
+    """Check that Spark can tell apart the streams' columns in the result."""
     seen = {"time": "time", "weight": "weight", "cluster": "cluster", "importance": "importance"}
     for name in spec.names:
         other = seen.setdefault(name.casefold(), name)
@@ -117,14 +117,14 @@ def check_names(spec: Specification) -> None:
 
 
 def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
-    """Give Spark's type of the results: a struct for each stream, ``time`` and ``weight``.
+    """Return Spark's type of the results: a struct for each stream, ``time`` and ``weight``.
 
-    And ``cluster``, of a sample.
+    A sample also has ``cluster``, and a join by importance has ``importance``.
     """
     streams = [StructField(side.name, _nullable(frames[side.name].schema)) for side in plan.sides]
     kind = plan.time.type
     time: DataType = LongType() if pa.types.is_integer(kind) else DoubleType()
-    # Event-time operators after the join go by this column; see `stream`.
+    # The watermark of operators after the join is on this column; see `stream`.
     metadata = None
     if has_watermark(plan):
         time, metadata = TimestampType(), {WATERMARK: 0}
@@ -142,12 +142,12 @@ def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
 
 
 def has_watermark(plan: Plan) -> bool:
-    """Say whether the result has a watermark: Spark's are for timestamps with a time zone only."""
+    """Return whether the result has a watermark: only timestamps with a time zone can have one."""
     return bool(pa.types.is_timestamp(plan.time.type) and plan.time.type.tz is not None)
 
 
 def _nullable(kind: DataType) -> DataType:
-    """Let everything be null: what comes out of Python is not known to be anything else."""
+    """Make all fields nullable: Spark cannot know which ones from Python have no nulls."""
     if isinstance(kind, StructType):
         return StructType(
             [StructField(f.name, _nullable(f.dataType), metadata=f.metadata) for f in kind]

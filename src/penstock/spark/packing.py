@@ -1,4 +1,4 @@
-"""Rows on their way into the operator: packed, a row of Spark's for each shard.
+"""Rows on their way into the operator: packed into one of Spark's rows for each shard.
 
 Spark hands a stateful operator its input row by row. So the rows of a stream are first packed:
 all rows of a partition that belong to one shard become one row, with an Arrow table inside. The
@@ -23,7 +23,7 @@ from penstock.engine.stream_progress import (
     progress_of,
 )
 from penstock.spark.shards import shard_keys
-from penstock.spark.worker import settle
+from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,9 +41,9 @@ _PACKED = pa.schema(
         ("rows", pa.binary()),
     ]
 )
-# Bytes that are packed at a time, at most: few rows for Spark, and not all of a partition in
-# memory, however large it is.
-_MOST_BYTES = 32 << 20
+# Bytes that are packed at a time. Large enough for few packed rows, and small enough that a large
+# partition is never in memory as a whole.
+_MAX_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ class Packer:
     shards: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give, for each so many rows, a packed row for each shard."""
-        settle()
+        """Yield a packed row for each shard, once for every `_MAX_BYTES` of rows."""
+        freeze_loaded_objects()
         plan = bind(self.spec, self.schemas)
         waiting: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
             waiting.append(batch)
             size += batch.nbytes
-            if size >= _MOST_BYTES:
+            if size >= _MAX_BYTES:
                 yield self._pack(plan, waiting)
                 waiting, size = [], 0
         if waiting:
@@ -72,17 +72,17 @@ class Packer:
 
     def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         schema = self.schemas[self.stream]
-        # Spark gives timestamps in the session's time zone: an instant is the same in all.
+        # Spark gives timestamps in the session's time zone. The cast keeps the instant.
         table = pa.Table.from_batches(batches).rename_columns(schema.names).cast(schema)
         table = table.combine_chunks()
-        stream_progress = progress_of(plan, self.spec.names.index(self.stream), table).to_bytes()
-        # Every shard gets it, also one that gets no row: time goes on in all of them.
+        progress = progress_of(plan, self.spec.names.index(self.stream), table).to_bytes()
+        # A shard that gets no row gets the progress too: time must advance in all shards.
         parts = route(plan, {self.stream: table}, self.shards)
         return pa.record_batch(
             [
                 pa.array(shard_keys(self.shards), pa.int32()),
                 pa.array([self.stream] * self.shards),
-                pa.array([stream_progress] * self.shards, pa.binary()),
+                pa.array([progress] * self.shards, pa.binary()),
                 pa.array([to_ipc(part[self.stream]) for part in parts], pa.binary()),
             ],
             schema=_PACKED,
@@ -90,28 +90,26 @@ class Packer:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ShardBatch:
     """What one shard gets in a micro-batch; `stream_progress` is None with one shard."""
 
     tables: Mapping[str, pa.Table]
     stream_progress: list[StreamProgress] | None
 
 
-def unpack(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> Batch:
-    """Put together a shard's packed rows of a micro-batch: stream, its progress, rows."""
+def unpack_shard(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> ShardBatch:
+    """Combine a shard's packed rows of a micro-batch, each with a stream, its progress and rows."""
     tables: dict[str, list[pa.Table]] = {}
-    stream_progress: dict[str, list[StreamProgress]] = {}
-    for stream, progress, rows in packed:
+    progress: dict[str, list[StreamProgress]] = {}
+    for stream, encoded, rows in packed:
         tables.setdefault(stream, []).append(from_ipc(rows))
-        stream_progress.setdefault(stream, []).append(StreamProgress.from_bytes(progress))
-    return Batch(
+        progress.setdefault(stream, []).append(StreamProgress.from_bytes(encoded))
+    return ShardBatch(
         {stream: pa.concat_tables(parts) for stream, parts in tables.items()},
         None
         if shards == 1
         else [
-            combine_progress(stream_progress[side.name])
-            if side.name in stream_progress
-            else no_progress(plan)
+            combine_progress(progress[side.name]) if side.name in progress else no_progress(plan)
             for side in plan.sides
         ],
     )

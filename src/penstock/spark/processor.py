@@ -12,11 +12,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from penstock.engine import state
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
-from penstock.spark import handover, resident
-from penstock.spark.packing import unpack
-from penstock.spark.report import counters
+from penstock.spark import operator_cache, result_files
+from penstock.spark.observed_metrics import counters
+from penstock.spark.packing import unpack_shard
 from penstock.spark.shards import shard_keys
-from penstock.spark.worker import settle
+from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,25 +27,27 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-OUTPUT = "clock BIGINT, counters ARRAY<DOUBLE>, results STRING"
-"""How far results are complete, in milliseconds, and the metrics: in each shard's last row of a
-micro-batch. In the others, the file that holds results."""
+OUTPUT = "complete_until BIGINT, counters ARRAY<DOUBLE>, results STRING"
+"""Spark's type of what a shard yields in a micro-batch.
+
+Each row but the last has the path of a file of results. The last row has the metrics, and up to
+which time the results are complete, in milliseconds."""
 
 
 class JoinProcessor(StatefulProcessor):
     """Joins shards, one at a time; Spark makes one of these for each task.
 
-    The state of a shard is what `state.save` gives: its chunks in a map, its head beside them.
+    The state of a shard is what `state.save` returns: a map of chunks, and the head as a value.
     """
 
     def __init__(self, spec: Specification, schemas: Mapping[str, pa.Schema], shards: int) -> None:
         self._spec = spec
         self._schemas = dict(schemas)
         self._shards = shards
-        self._join = uuid4().hex
+        self._join_id = uuid4().hex
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called by Spark before the first row: name the state."""
+        """Open the state; called by Spark before the first row."""
         self._chunks = handle.getMapState("chunks", "name STRING", "data BINARY")
         self._head = handle.getValueState("head", "data BINARY")
 
@@ -55,28 +57,30 @@ class JoinProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: ANN401, ARG002, N803  # Spark's own name; no timers here
     ) -> Iterator[pd.DataFrame]:
-        """Called by Spark with all packed rows of a shard in a micro-batch: join them."""
-        settle()
+        """Join the packed rows of a shard; called by Spark once in a micro-batch."""
+        freeze_loaded_objects()
         plan = bind(self._spec, self._schemas)
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
         packed = pd.concat(rows)
         columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
-        batch = unpack(plan, zip(*columns, strict=True), self._shards)
+        batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
         for piece in operator.pieces(batch.tables, batch.stream_progress):
-            yield _row(results=handover.leave(piece))
+            yield _row(results=result_files.write(piece))
         self._save(operator, shard)
-        yield _row(clock=_milliseconds(operator), counters=counters(operator.metrics()))
+        yield _row(
+            complete_until=_complete_until_ms(operator), counters=counters(operator.metrics())
+        )
 
     def close(self) -> None:
-        """Called by Spark after the last row."""
+        """Do nothing; called by Spark after the last row."""
 
     def _operator(self, plan: Plan, shard: int) -> Operator:
         saved = self._head.get()
         head = {} if saved is None else {"head": saved[0]}
-        at_hand = resident.take(self._join, shard, head["head"]) if head else None
-        if at_hand is not None:
-            return at_hand
+        cached = operator_cache.take(self._join_id, shard, head["head"]) if head else None
+        if cached is not None:
+            return cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
         if not chunks:
             return Operator(plan, shard=shard, shards=self._shards)
@@ -91,18 +95,19 @@ class JoinProcessor(StatefulProcessor):
         for name, data in written.items():
             self._chunks.updateValue((name,), (data,))
         self._head.update((head,))
-        resident.keep(self._join, shard, resident.Kept(operator, head, _batch_number()))
+        cached = operator_cache.CachedOperator(operator, head, _batch_number())
+        operator_cache.put(self._join_id, shard, cached)
 
 
 def _row(**given: object) -> pd.DataFrame:
-    columns = dict.fromkeys(("clock", "counters", "results")) | given
+    columns = dict.fromkeys(("complete_until", "counters", "results")) | given
     return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in columns.items()})
 
 
-def _milliseconds(operator: Operator) -> int | None:
-    """Give the last millisecond of which all results are out; None if there is none yet.
+def _complete_until_ms(operator: Operator) -> int | None:
+    """Return the last millisecond whose results are complete; None if there is none yet.
 
-    Spark drops what is not after a watermark, and knows milliseconds only.
+    Spark's watermarks are in whole milliseconds, and it drops rows that are not after them.
     """
     per_second = operator.plan.time.units_per_second
     until = operator.complete_until()

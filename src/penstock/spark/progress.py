@@ -1,4 +1,4 @@
-"""What a running query tells of its join: on being asked, or as it goes."""
+"""Progress of a join in a running query: on request, or after each micro-batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from penstock import errors
 from penstock.errors import PenstockError
 from penstock.metrics import Metrics
-from penstock.spark.report import from_observed
+from penstock.spark.observed_metrics import from_observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from pyspark.sql.streaming.query import StreamingQuery
 
-NOTHING_YET = Metrics(
+_NO_PROGRESS = Metrics(
     streams={},
     strategy=None,
     emitted=0,
@@ -38,16 +38,16 @@ NOTHING_YET = Metrics(
 
 
 def progress(query: StreamingQuery, name: str) -> Metrics:
-    """Give what a query's join has done so far; see `penstock.progress`."""
+    """Return what a query's join has done so far; see `penstock.progress`."""
     for update in reversed(query.recentProgress):
         metrics = _metrics(update, name)
         if metrics is not None:
             return metrics
-    return NOTHING_YET
+    return _NO_PROGRESS
 
 
 def _metrics(update: StreamingQueryProgress, name: str) -> Metrics | None:
-    """Give the metrics in one update; None if the micro-batch had no rows for the join."""
+    """Return the metrics in one update; None if the micro-batch had no rows for the join."""
     row = update.observedMetrics.get(name)
     observed: Mapping[str, int | str | None] = {} if row is None else row.asDict()
     return None if observed.get("emitted") is None else from_observed(observed)
@@ -55,18 +55,18 @@ def _metrics(update: StreamingQueryProgress, name: str) -> Metrics | None:
 
 @dataclass(frozen=True)
 class Update:
-    """What a query tells after a micro-batch.
+    """The progress of a query after a micro-batch.
 
     Attributes
     ----------
     query
-        Its name; None if it has none.
+        Name of the query; None if it has none.
     batch
         Number of the micro-batch.
     rows
-        Rows that the micro-batch took from all sources.
+        Rows that the micro-batch read from all sources.
     seconds
-        What it took.
+        Duration of the micro-batch.
     metrics
         What the join has done so far.
     """
@@ -83,55 +83,57 @@ class Listener(StreamingQueryListener):
 
     Parameters
     ----------
-    tell
-        Called with an `Update`, from a thread of Spark's: it should return soon.
+    callback
+        Called with an `Update`, from one of Spark's threads: it should return soon.
     name
-        That the join was given in `Join.stream`.
+        Name that the join was given in `Join.stream`.
 
     Examples
     --------
     >>> spark.streams.addListener(Listener(print))  # doctest: +SKIP
     """
 
-    def __init__(self, tell: Callable[[Update], object], name: str = "penstock") -> None:
-        self._tell = tell
+    def __init__(self, callback: Callable[[Update], object], name: str = "penstock") -> None:
+        self._callback = callback
         self._name = name
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Called by Spark when a query starts."""
+        """Do nothing; called by Spark when a query starts."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Called by Spark after a micro-batch."""
+        """Call the callback; called by Spark after a micro-batch."""
         update = event.progress
         metrics = _metrics(update, self._name)
         if metrics is not None:
             seconds = update.durationMs.get("triggerExecution", 0) / 1000
-            self._tell(Update(update.name, update.batchId, update.numInputRows, seconds, metrics))
+            self._callback(
+                Update(update.name, update.batchId, update.numInputRows, seconds, metrics)
+            )
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Called by Spark when there is nothing to do."""
+        """Do nothing; called by Spark when there are no new rows."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Called by Spark when a query ends."""
+        """Do nothing; called by Spark when a query ends."""
 
 
-# Spark's own words go on after it, in one of these ways.
+# What follows Penstock's message in one of Spark's, in any of these forms.
 _END = r"\s*(?:SQLSTATE:|=== Streaming Query ===|\n\s*\n|\n\tat |\Z)"
 _RAISED = re.compile(rf"^penstock\.errors\.(\w+): (.*?){_END}", re.MULTILINE | re.DOTALL)
 
 
 def cause(error: BaseException | None) -> PenstockError | None:
-    """Find Penstock's own error in one of Spark's, which wraps it in pages of its own.
+    """Return Penstock's error that is inside one of Spark's, without the pages around it.
 
     Parameters
     ----------
     error
-        What ``query.exception()`` gives, or what ``awaitTermination`` raised.
+        What ``query.exception()`` returned, or what ``awaitTermination`` raised.
 
     Returns
     -------
     PenstockError or None
-        None if the reason was another.
+        None if the error has another cause.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Spark sessions: a ready local one, and what a user's own must have."""
+"""Spark sessions: a local one, ready to use, and checks of a session that the user has made."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOG = "spark.penstock.log"
-"""Setting of a session started here: the file to which Spark writes what it has to say."""
+"""Setting of a session started here: the file to which Spark writes its log."""
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
-# What was set here for one join may be set anew for the next; what the user has set may not.
+# A number that was set here for one join may be changed for the next; the user's own may not.
 _OUR_PARTITIONS = "spark.penstock.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
-# What a streaming join needs of any session.
-_NEEDED = {
-    _PROVIDER: _ROCKSDB,  # transformWithState insists on it
+# The settings that a streaming join needs.
+_REQUIRED = {
+    _PROVIDER: _ROCKSDB,  # transformWithState works with no other
     _CHANGELOG: "true",  # else every commit uploads the whole state
 }
 
-_JAVA = 17
+_LEAST_JAVA = 17
 _GET_JAVA = (
     "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install "
     "openjdk@17; others: https://adoptium.net) and have java on the PATH, or set JAVA_HOME"
@@ -51,22 +51,22 @@ def session(
     log: str | os.PathLike[str] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Give a local Spark session that has all that Penstock needs, and keeps quiet.
+    """Return a local Spark session that has all that Penstock needs, and prints nothing.
 
-    If a session is running in this process already, or the program was started by spark-submit,
-    then it is that session that is given, with Penstock's sources registered; its settings are
-    checked when a join starts.
+    If a session is already running in this process, or the program was started by spark-submit,
+    then that session is returned, with Penstock's sources registered. Its settings are checked
+    when a join starts.
 
     Parameters
     ----------
     cores
-        How many to use; None for all. Joins get as many shards unless they are told otherwise.
+        Cores to use; None for all. Joins have as many shards unless a number is given.
     memory
-        Of the Java process, as Spark writes it: "2g", "512m". Python's comes on top.
+        Memory of the Java process, in Spark's notation: "2g", "512m". Python needs its own.
     log
-        File for whatever Spark has to say; None for one in the system's temporary folder.
+        File for Spark's log; None for one in the system's temporary folder.
     settings
-        Further settings of Spark, and others for those made here.
+        Further settings of Spark, which override those made here.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def session(
     >>> spark.readStream.format("penstock-market")  # doctest: +SKIP
     """
     running = SparkSession.getActiveSession()
-    # spark-submit has started Java already, and has its own mind about where the work is done.
+    # spark-submit has already started Java, and knows where the tasks run.
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if running is None and SparkContext._active_spark_context is None and not submitted:  # noqa: SLF001
         running = _start(cores, memory, log, dict(settings or {}))
@@ -93,12 +93,12 @@ def _start(
 ) -> SparkSession:
     check_java()
     scratch = Path(tempfile.mkdtemp(prefix="penstock-spark-"))
-    made = _settings(cores or os.cpu_count() or 1, memory, log, scratch) | settings
-    conf = SparkConf().setAll(list(made.items()))
-    # Else the workers may pick up another Python, which has neither Penstock nor pandas.
+    merged = _settings(cores or os.cpu_count() or 1, memory, log, scratch) | settings
+    conf = SparkConf().setAll(list(merged.items()))
+    # Otherwise the workers may use another Python, which has neither Penstock nor pandas.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    # Java and its Python workers write to the terminal directly; no setting keeps them from it.
+    # Java and its Python workers write to the terminal directly; no setting prevents it.
     with Path(str(conf.get(LOG))).open("ab") as sink:
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
@@ -107,9 +107,9 @@ def _start(
 def _settings(
     cores: int, memory: str, log: str | os.PathLike[str] | None, scratch: Path
 ) -> dict[str, str]:
-    """Give the settings of a local session, whose files are in a folder."""
-    return _NEEDED | {
-        # A task may fail three times, as on a cluster: local[2] gives up at the first.
+    """Return the settings of a local session, whose files are in the folder `scratch`."""
+    return _REQUIRED | {
+        # A task may fail three times, as on a cluster. Under local[2] it may not fail at all.
         "spark.master": f"local[{cores},4]",
         "spark.app.name": "penstock",
         "spark.driver.memory": memory,
@@ -129,48 +129,48 @@ def check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:
-        raise SessionError(f"Spark needs Java {_JAVA} or newer; none was found; {_GET_JAVA}")
+        raise SessionError(f"Spark needs Java {_LEAST_JAVA} or newer; none was found; {_GET_JAVA}")
     try:
-        said = subprocess.run(  # noqa: S603  # the user's own Java
+        output = subprocess.run(  # noqa: S603  # the user's own Java
             [java, "-version"], capture_output=True, text=True, check=True, timeout=60
         ).stderr
     except (OSError, subprocess.SubprocessError) as error:
         raise SessionError(
-            f"Spark needs Java {_JAVA} or newer; {java} does not run: {error}; {_GET_JAVA}"
+            f"Spark needs Java {_LEAST_JAVA} or newer; {java} does not run: {error}; {_GET_JAVA}"
         ) from error
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
-    if version is not None and int(version[1]) < _JAVA:
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
+    if version is not None and int(version[1]) < _LEAST_JAVA:
         raise SessionError(
-            f"Spark needs Java {_JAVA} or newer; {java} is version {version[1]}; {_GET_JAVA}"
+            f"Spark needs Java {_LEAST_JAVA} or newer; {java} is version {version[1]}; {_GET_JAVA}"
         )
 
 
-def prepare(spark: SparkSession, shards: int | None, *, stateful: bool) -> int:
-    """Check a session's settings, make those that nobody has made, and give the number of shards.
+def prepare_session(spark: SparkSession, shards: int | None, *, stateful: bool) -> int:
+    """Check a session's settings, make those that are missing, and return the number of shards.
 
     Raises
     ------
     SessionError
-        If a setting was made that a join cannot run with.
+        If a setting has a value that a join cannot run with.
     """
     _check_classic(spark)
     _prepare_python(spark.sparkContext)
-    made = spark.conf.getAll
+    current = spark.conf.getAll
     if not stateful:
         return shards or spark.sparkContext.defaultParallelism
-    for name, value in _NEEDED.items():
-        if made.get(name, value).lower() != value.lower():
+    for name, value in _REQUIRED.items():
+        if current.get(name, value).lower() != value.lower():
             raise SessionError(
                 must(
                     f"setting {name}",
                     value,
-                    made[name],
+                    current[name],
                     f'spark.conf.set("{name}", "{value}") before the query starts',
                 )
             )
         spark.conf.set(name, value)
-    partitions = made.get(_PARTITIONS)
-    if partitions is None or partitions == made.get(_OUR_PARTITIONS):
+    partitions = current.get(_PARTITIONS)
+    if partitions is None or partitions == current.get(_OUR_PARTITIONS):
         shards = shards or spark.sparkContext.defaultParallelism
         for name in (_PARTITIONS, _OUR_PARTITIONS):
             spark.conf.set(name, str(shards))
@@ -182,15 +182,15 @@ def _check_classic(spark: object) -> None:
         raise SessionError(
             must(
                 "session of the frames",
-                "a classic one, in this process's own Spark driver",
+                "a classic one, whose driver is in this process",
                 type(spark),
-                "run the program by spark-submit, or start it with penstock.spark.session(); "
+                "run the program with spark-submit, or use penstock.spark.session(); "
                 "Spark Connect is not supported",
             )
         )
 
 
 def _prepare_python(context: SparkContext) -> None:
-    """Have local workers use this very Python; on a cluster that is the user's to set."""
+    """Make local workers use this Python; on a cluster the user sets it."""
     if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable

@@ -1,21 +1,21 @@
-"""Shards on Spark: each is one group, in a partition of its own."""
+"""Keys of shards, which put each shard into a partition of its own."""
 
 from __future__ import annotations
 
 from functools import cache
 
 _BITS = 0xFFFF_FFFF
-# Spark's own, for `hash` and for the partition of a row.
+# The seed that Spark uses, for `hash` and for the partition of a row.
 _SEED = 42
 
 
 @cache
 def shard_keys(shards: int) -> tuple[int, ...]:
-    """Give each shard a key that Spark's hash sends to a partition of its own.
+    """Return a key for each shard, which Spark's hash sends to a partition of its own.
 
     With keys 0, 1, 2 ... two would land in the same partition, and a core would idle. The keys
-    depend on the number of shards only, and shard 0 always has key 0: whatever the settings at a
-    restart, it meets the state of the run before, and can tell if anything else has changed.
+    depend on the number of shards only, and shard 0 always has key 0. So whatever the settings at
+    a restart, shard 0 finds the state of the run before, and notices what has changed.
 
     >>> shard_keys(4), {partition(key, 4) for key in shard_keys(4)}
     ((0, 2, 6, 12), {0, 1, 2, 3})
@@ -32,12 +32,12 @@ def shard_keys(shards: int) -> tuple[int, ...]:
 
 
 def partition(key: int, partitions: int) -> int:
-    """Say to which of so many partitions Spark sends a whole number of 32 bits."""
+    """Return the partition to which Spark sends a key, a whole number of 32 bits."""
     return _murmur3(key) % partitions
 
 
 def _murmur3(word: int) -> int:
-    """MurmurHash3 (x86, 32 bits) of one word, signed, as Spark's `hash` gives it.
+    """Compute MurmurHash3 (x86, 32 bits) of one word, signed, as Spark's `hash` does.
 
     >>> _murmur3(1)  # SELECT hash(1)
     -559580957

@@ -7,11 +7,11 @@ from functools import cache
 
 
 @cache
-def settle() -> None:
-    """Take what has been loaded so far out of the garbage collector's sight.
+def freeze_loaded_objects() -> None:
+    """Exclude everything loaded so far from garbage collection.
 
     A worker that is used again collects garbage after every task. With Numba, Arrow and pandas
-    loaded that took 70 ms of each, more than the join itself.
+    loaded that took 70 ms of each task, more than the join itself.
     """
     gc.collect()
     gc.freeze()

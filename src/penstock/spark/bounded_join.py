@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
-from penstock.spark.packing import unpack
+from penstock.spark.packing import unpack_shard
 from penstock.spark.shards import shard_keys
-from penstock.spark.worker import settle
+from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,8 +28,8 @@ class BoundedJoin:
     shards: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give the results of all shards whose packed rows are here."""
-        settle()
+        """Yield the results of all shards whose packed rows are in this partition."""
+        freeze_loaded_objects()
         plan = bind(self.spec, self.schemas)
         keys = shard_keys(self.shards)
         packed: dict[int, list[tuple[str, bytes, bytes]]] = {}
@@ -38,6 +38,6 @@ class BoundedJoin:
                 packed.setdefault(key, []).append(tuple(row))
         for key in sorted(packed):
             operator = Operator(plan, shard=keys.index(key), shards=self.shards)
-            given = unpack(plan, packed.pop(key), self.shards)
+            given = unpack_shard(plan, packed.pop(key), self.shards)
             for piece in operator.pieces(given.tables, given.stream_progress):
                 yield from piece.to_batches()

@@ -1,11 +1,11 @@
-"""Metrics on their way out of the operator: numbers, which Spark adds up over the shards."""
+"""Metrics on their way out of the operator: counters that Spark sums over the shards."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812  # as all of Spark's documentation has it
+from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.strategies import reason_for, strategies_for
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from penstock.spec import Specification
 
-_OTHERS = {"streams", "strategy", "why", "follows", "behind"}
-_JOIN = tuple(field.name for field in fields(Metrics) if field.name not in _OTHERS)
-_FLOATS = {"lived", "lived_squares"}
-_ESTIMATES = {
+_NOT_COUNTERS = {"streams", "strategy", "why", "follows", "behind"}
+_JOIN_COUNTERS = tuple(field.name for field in fields(Metrics) if field.name not in _NOT_COUNTERS)
+_STREAM_FLOATS = {"lived", "lived_squares"}
+_JOIN_FLOATS = {
     "estimated",
     "variance",
     "batch_estimated",
@@ -30,25 +30,25 @@ _ESTIMATES = {
     "importance_estimated",
     "importance_variance",
 }
-_STREAM = (
+_STREAM_COUNTERS = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
     "payload_bytes",
 )
 
 
 def counter_names(spec: Specification) -> list[str]:
-    """Name the counters: ``emitted``, ``bids.arrived``, ``follows:age`` and so on."""
-    models = _models(spec)
+    """Return the counters' names: ``emitted``, ``bids.arrived``, ``follows:age`` and so on."""
+    models = _model_names(spec)
     return [
-        *_JOIN,
-        *(f"{stream}.{name}" for stream in spec.names for name in _STREAM),
+        *_JOIN_COUNTERS,
+        *(f"{stream}.{name}" for stream in spec.names for name in _STREAM_COUNTERS),
         *(f"follows:{model}" for model in models),
         *(f"behind:{model}" for model in models),
     ]
 
 
-def _models(spec: Specification) -> list[str]:
-    """Name the models among which a strategy chooses."""
+def _model_names(spec: Specification) -> list[str]:
+    """Return the names of the models among which a strategy chooses."""
     if spec.budget is None:
         return []
     models = strategies_for(spec.goal)[0].needs.models
@@ -57,10 +57,10 @@ def _models(spec: Specification) -> list[str]:
 
 
 def counters(metrics: Metrics) -> list[float | None]:
-    """Give one shard's counters, in the order of `counter_names`."""
-    values: list[float | None] = [getattr(metrics, name) for name in _JOIN]
+    """Return one shard's counters, in the order of `counter_names`."""
+    values: list[float | None] = [getattr(metrics, name) for name in _JOIN_COUNTERS]
     for stream in metrics.streams.values():
-        values.extend(getattr(stream, name) for name in _STREAM[:-1])
+        values.extend(getattr(stream, name) for name in _STREAM_COUNTERS[:-1])
         values.append(round(stream.row_bytes * (stream.arrived + stream.copies)))
     values.extend(metrics.follows.values())
     values.extend(metrics.behind.values())
@@ -68,7 +68,7 @@ def counters(metrics: Metrics) -> list[float | None]:
 
 
 def aggregates(spec: Specification, column: str) -> list[Column]:
-    """Give what Spark is to observe of a column of counters: each one's sum over the shards."""
+    """Return what Spark observes of a column of counters: the sum of each over the shards."""
     strategy = None
     if spec.budget is not None:
         strategy = " + ".join(each.name for each in strategies_for(spec.goal))
@@ -76,23 +76,25 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
         F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
     ]
     why = None if spec.budget is None else reason_for(spec.goal)
-    words = [
+    texts = [
         F.max(F.lit(text).cast("string")).alias(name)
         for name, text in (("strategy", strategy), ("why", why))
     ]
-    return [*sums, *words]
+    return [*sums, *texts]
 
 
 def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
-    """Make metrics of what Spark has observed."""
+    """Return the metrics that Spark has observed."""
     streams: dict[str, dict[str, float]] = {}
     models: dict[str, dict[str, float]] = {"follows": {}, "behind": {}}
     for name, value in observed.items():
         kind, colon, model = name.partition(":")
         stream, dot, counter = name.rpartition(".")
-        if dot and counter in _STREAM:
+        if dot and counter in _STREAM_COUNTERS:
             number = float(value or 0)
-            streams.setdefault(stream, {})[counter] = number if counter in _FLOATS else int(number)
+            streams.setdefault(stream, {})[counter] = (
+                number if counter in _STREAM_FLOATS else int(number)
+            )
         elif colon:
             models[kind][model] = float(value or 0)
     return Metrics(
@@ -101,15 +103,15 @@ def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
         why=observed["why"],  # type: ignore[arg-type]
         follows={model: int(shards) for model, shards in models["follows"].items()},
         behind=models["behind"],
-        **{name: _number(name, observed[name]) for name in _JOIN},  # type: ignore[arg-type]
+        **{name: _restored(name, observed[name]) for name in _JOIN_COUNTERS},  # type: ignore[arg-type]
     )
 
 
-def _number(name: str, value: float | str | None) -> float | None:
-    """Give a counter as it was: Spark adds up floats."""
+def _restored(name: str, value: float | str | None) -> float | None:
+    """Return a counter as the type that it had: Spark sums floats."""
     if value is None:
         return None
-    return float(value) if name in _ESTIMATES else int(value)
+    return float(value) if name in _JOIN_FLOATS else int(value)
 
 
 def _stream_metrics(counted: dict[str, float]) -> StreamMetrics:

@@ -1,4 +1,4 @@
-"""What a sampled join must look like to be estimated from, and how its columns are found."""
+"""Checks of a sampled join that is to be estimated from, and look-up of its columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # as Spark's own documentation has it
+from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 from pyspark.sql.types import (
     DataType,
     IntegralType,
@@ -24,22 +24,22 @@ from penstock.spark.frames import WATERMARK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_IS_IT = "is this the result of a join with goal=Sample()?"
+_HINT = "is this the result of a join with goal=Sample()?"
 _MICROSECONDS = 10**6  # in a second: the unit of Spark's timestamps
 
 
 @dataclass(frozen=True)
-class Found:
-    """A column of a frame: as it was asked for, its last name, and itself."""
+class FoundColumn:
+    """A column of a frame: the name as requested, its last part, and the column itself."""
 
-    given: str
+    requested: str
     name: str
     column: Column
     type: DataType
 
 
 def check_sampled(df: object, every: DurationLike | None) -> None:
-    """Refuse what is not a sampled join, or cannot be estimated from in this way.
+    """Check that a frame is a sampled join that can be estimated from.
 
     Raises
     ------
@@ -52,17 +52,17 @@ def check_sampled(df: object, every: DurationLike | None) -> None:
                 "df",
                 "a DataFrame of Spark",
                 type(df).__name__,
-                "give what Join.stream or Join.batch gave",
+                "give the result of Join.stream or Join.batch",
             )
         )
     kinds = {field.name: field.dataType for field in df.schema}
     needed = ["weight", "cluster", *(["time"] if every is not None else [])]
     for name in needed:
         if name not in kinds:
-            raise SchemaError(must("df", f'a frame with a column "{name}"', df.columns, _IS_IT))
+            raise SchemaError(must("df", f'a frame with a column "{name}"', df.columns, _HINT))
     if not isinstance(kinds["weight"], NumericType):
         raise SchemaError(
-            must('column "weight"', "of numbers", kinds["weight"].simpleString(), _IS_IT)
+            must('column "weight"', "of numbers", kinds["weight"].simpleString(), _HINT)
         )
     if df.isStreaming:
         _check_streaming(df, every)
@@ -73,7 +73,7 @@ def _check_streaming(df: DataFrame, every: DurationLike | None) -> None:
         raise SchemaError(
             must(
                 "every",
-                "given for a streaming frame, whose groups never end otherwise",
+                "given for a streaming frame, whose groups would never be complete otherwise",
                 None,
                 'write every="10 minutes", or estimate from the rows that the stream has written',
             )
@@ -96,7 +96,7 @@ def _check_streaming(df: DataFrame, every: DurationLike | None) -> None:
         )
 
 
-def find(df: DataFrame, given: str, what: str) -> Found:
+def find_column(df: DataFrame, requested: str, what: str) -> FoundColumn:
     """Find a column, or a field within one, by a name such as ``"bids.price"``.
 
     Raises
@@ -105,35 +105,41 @@ def find(df: DataFrame, given: str, what: str) -> Found:
         If there is none.
     """
     for path, kind in _paths(df.schema):
-        if ".".join(path) == given:
+        if ".".join(path) == requested:
             column = F.col(".".join(f"`{part.replace('`', '``')}`" for part in path))
-            return Found(given, path[-1], column, kind)
+            return FoundColumn(requested, path[-1], column, kind)
     names = [".".join(path) for path, _ in _paths(df.schema)]
     folded = {name.casefold(): name for name in reversed(names)}
-    close = difflib.get_close_matches(given.casefold(), list(folded), n=1)
-    last = [name for name in names if name.rpartition(".")[2] == given]
+    close = difflib.get_close_matches(requested.casefold(), list(folded), n=1)
+    last = [name for name in names if name.rpartition(".")[2] == requested]
     guess = last[0] if last else folded[close[0]] if close else None
     hint = f'did you mean "{guess}"?' if guess else 'write "stream.column", or a column\'s name'
-    raise SchemaError(must(f'"{given}" of {what}', f"one of {_listed(names)}", given, hint))
+    raise SchemaError(must(f'"{requested}" of {what}', f"one of {_listed(names)}", requested, hint))
 
 
-def find_number(df: DataFrame, given: str, what: str) -> Found:
-    """As `find`, and refuse what is not a number."""
-    found = find(df, given, what)
+def find_number_column(df: DataFrame, requested: str, what: str) -> FoundColumn:
+    """Find a column of numbers.
+
+    Raises
+    ------
+    SchemaError
+        If there is none, or it is not of numbers.
+    """
+    found = find_column(df, requested, what)
     if not isinstance(found.type, NumericType):
         raise SchemaError(
             must(
-                f'"{given}" of {what}',
+                f'"{requested}" of {what}',
                 "a column of numbers",
                 found.type.simpleString(),
-                'cast it, as in df.withColumn("number", F.col(...).cast("double")), and name that',
+                'cast it, as in df.withColumn("number", F.col(...).cast("double")), and use that',
             )
         )
     return found
 
 
 def _paths(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """Give all columns, and all fields within them, by their paths: outer ones first."""
+    """Yield the paths of all columns and of all fields within them, outer ones first."""
     for field in struct:
         yield (field.name,), field.dataType
     for field in struct:
@@ -146,18 +152,18 @@ def _listed(names: list[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
-def check_names(named: Iterable[tuple[str, str]]) -> None:
-    """Refuse two columns of one name in the result.
+def check_result_names(named: Iterable[tuple[str, str]]) -> None:
+    """Check that the columns of the result have different names.
 
     Parameters
     ----------
     named
-        Each column's name in the result, and what it comes from in the user's words.
+        Each column's name in the result, and where it comes from in the user's words.
 
     Raises
     ------
     SpecificationError
-        If two have names that Spark takes for the same.
+        If two have names that are the same to Spark.
     """
     seen: dict[str, str] = {}
     for name, source in named:
@@ -169,20 +175,20 @@ def check_names(named: Iterable[tuple[str, str]]) -> None:
                     "different",
                     f"{name} from {other} and from {source}",
                     'name each once, or rename one, as in df.withColumn("bid_price", '
-                    'F.col("bids.price")), and name that',
+                    'F.col("bids.price")), and use that',
                 )
             )
 
 
-def window_of(df: DataFrame, every: DurationLike | None) -> Column | None:
-    """Give the window of each row as a struct of start and end; None if none is asked for.
+def window_column(df: DataFrame, every: DurationLike | None) -> Column | None:
+    """Return the window of each row as a struct of start and end; None without `every`.
 
     Raises
     ------
     SchemaError
-        If the windows' length does not go with the kind of time.
+        If the windows' length does not fit the type of the time.
     SpecificationError
-        If it is nothing.
+        If it is not above zero.
     """
     if every is None:
         return None
@@ -194,12 +200,12 @@ def window_of(df: DataFrame, every: DurationLike | None) -> Column | None:
         return F.window(time, f"{length} microseconds")
     if not isinstance(kind, NumericType):
         raise SchemaError(
-            must('column "time"', "a timestamp or a number", kind.simpleString(), _IS_IT)
+            must('column "time"', "a timestamp or a number", kind.simpleString(), _HINT)
         )
     step = to_units(every, None, "every", 'column "time" is a number')
     _check_length(step, every, "more than zero")
     if isinstance(kind, IntegralType) and isinstance(step, int):
-        # Without a division: whole numbers above 2**53 stay as they are.
+        # Without a division, so that whole numbers above 2**53 are not rounded.
         whole = time.cast("bigint")
         start = whole - F.pmod(whole, F.lit(step).cast("bigint"))
     else:
