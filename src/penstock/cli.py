@@ -17,8 +17,8 @@ except ModuleNotFoundError as error:
     raise SystemExit(message) from error
 
 from penstock import __version__
+from penstock.capacity.command import explain
 from penstock.errors import PenstockError, SessionError
-from penstock.explain.command import explain
 from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.recall_plot import save_recall_plot
 from penstock.report.terminal import Terminal

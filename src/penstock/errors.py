@@ -15,12 +15,19 @@ given, and what to do about it; `must` builds that form.
 
 from __future__ import annotations
 
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = [
     "PenstockError",
     "SchemaError",
     "SessionError",
     "SpecificationError",
     "StateError",
+    "did_you_mean",
     "must",
 ]
 
@@ -90,6 +97,30 @@ def must(name: str, requirement: str, got: object, hint: str) -> str:
     "seed must be a whole number; got '7'; write seed=7"
     """
     return f"{name} must be {requirement}; got {_shown(got)}; {hint}"
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint with the known name that is most like the given one, ignoring case.
+
+    Parameters
+    ----------
+    name
+        The name that is not known.
+    known
+        The names that are.
+    otherwise
+        The hint if none of them is like it.
+
+    Examples
+    --------
+    >>> did_you_mean("BID", ["asks", "bids"], "name a stream")
+    'did you mean "bids"?'
+    >>> did_you_mean("x", ["asks", "bids"], "name a stream")
+    'name a stream'
+    """
+    folded = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1)
+    return f'did you mean "{folded[close[0]]}"?' if close else otherwise
 
 
 def _shown(value: object) -> str:

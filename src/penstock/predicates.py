@@ -7,7 +7,6 @@ order; and its ``repr`` is the Python that makes it.
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import math
 import unicodedata
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 
 __all__ = ["Band", "Compare", "Equal", "Number", "Predicate", "Within"]
 
@@ -93,13 +92,7 @@ class Predicate(ABC):
             )
 
     def _unknown(self, stream: str, known: Sequence[str]) -> SpecificationError:
-        folded = {name.casefold(): name for name in known}
-        close = difflib.get_close_matches(str(stream).casefold(), folded, n=1)
-        hint = (
-            f'did you mean "{folded[close[0]]}"?'
-            if close
-            else "use the names that the join gives its streams"
-        )
+        hint = did_you_mean(stream, known, "use the names that the join gives its streams")
         requirement = f"one of {_quoted(known)}"
         return SpecificationError(must(f"stream named in {self._word}", requirement, stream, hint))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import SchemaError, must
+from penstock.columns import decoded, plain
+from penstock.errors import SchemaError, did_you_mean, must
 from penstock.importance.definitions import AMOUNT, Function, Histogram, Lookup
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def check_schema(definition: Definition, schema: pa.Schema, stream: str) -> None
         return
     if column not in schema.names:
         raise _no_column(column, schema, stream)
-    kind = _plain(schema.empty_table()[column]).type
+    kind = plain(schema.field(column).type)
     if pa.types.is_null(kind):  # the type of a column that was never filled
         return
     owner = f'column "{column}" of stream "{stream}", with its importance,'
@@ -107,10 +107,10 @@ def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
 
 
 def _looked_up(lookup: Lookup, table: pa.Table, stream: str) -> Floats:
-    column = _plain(table[lookup.column])
+    column = decoded(table[lookup.column])
     known = {_as_in_column(value, column.type): number for value, number in lookup.pairs}
     # Each value is looked up once, by Python's own equality, however many rows have it.
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    encoded = column.dictionary_encode(null_encoding="encode")
     default = math.nan if lookup.default is None else lookup.default
     values = encoded.dictionary.to_pylist()
     by_value = np.array([known.get(value, default) for value in values], np.float64)
@@ -166,23 +166,9 @@ def _computed(function: Function, table: pa.Table, stream: str) -> Floats:
 def _numbers(column: pa.Array | pa.ChunkedArray) -> Floats:
     """Give a column of numbers as floats, NaN where it is null."""
     # Whole numbers beyond 2**53 are rounded: that is near enough for an importance.
-    floats = pc.cast(_plain(column), pa.float64(), safe=False)
-    if isinstance(floats, pa.ChunkedArray):
-        floats = floats.combine_chunks()
+    floats = pc.cast(decoded(column), pa.float64(), safe=False)
     numbers: Floats = floats.to_numpy(zero_copy_only=False)
     return numbers
-
-
-def _plain(column: Any) -> Any:  # noqa: ANN401  # an Array or a ChunkedArray, and the same again
-    """Give the values themselves, whatever way they are encoded."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type))
-    if pa.types.is_run_end_encoded(kind):
-        return _plain(pc.run_end_decode(column))
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(column.cast(kind.storage_type))
-    return column
 
 
 def _as_in_column(value: object, kind: pa.DataType) -> object:
@@ -220,11 +206,9 @@ def _shown(table: pa.Table, row: int) -> str:
 
 def _no_column(column: str, schema: pa.Schema, stream: str) -> SchemaError:
     listed = ", ".join(f'"{name}"' for name in schema.names) or "none"
-    folded = {name.casefold(): name for name in schema.names}
-    close = difflib.get_close_matches(column.casefold(), list(folded), n=1)
+    guess = did_you_mean(column, schema.names, "")
     hint = f'say what matters in this stream: MaxImportance(of={{"{stream}": ..., ...}})'
     return SchemaError(
         f'stream "{stream}" must have a column "{column}", for its importance; it has {listed}; '
-        + (f'did you mean "{folded[close[0]]}"? Or ' if close else "")
-        + hint
+        + (f"{guess} Or {hint}" if guess else hint)
     )

@@ -6,7 +6,6 @@ in rows of either stream, so that two queries, or the two sides of one, advance 
 
 from __future__ import annotations
 
-import difflib
 import math
 import time
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from penstock.durations import to_units
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.testing import Market, market
 
 if TYPE_CHECKING:
@@ -332,8 +331,7 @@ def _read_options(options: Mapping[str, str]) -> _Settings:
     spelled = {name.lower(): name for name in _DEFAULTS}
     for name in options:
         if name.lower() not in spelled:
-            close = difflib.get_close_matches(name.lower(), spelled, n=1)
-            hint = f'did you mean "{spelled[close[0]]}"?' if close else "leave it out"
+            hint = did_you_mean(name, _DEFAULTS, "leave it out")
             known = f"among {', '.join(_DEFAULTS)}"
             raise SpecificationError(must(f"options of {MarketSource.name()}", known, name, hint))
     text = _DEFAULTS | {spelled[name.lower()]: value for name, value in options.items()}
@@ -358,8 +356,7 @@ def _read_options(options: Mapping[str, str]) -> _Settings:
 def _one_of(name: str, text: Texts, choices: tuple[str, ...]) -> str:
     value = (text[name] or "").lower()
     if value not in choices:
-        close = difflib.get_close_matches(value, choices, n=1)
-        hint = f'did you mean "{close[0]}"?' if close else "choose one of these"
+        hint = did_you_mean(value, choices, "choose one of these")
         known = " or ".join(f'"{choice}"' for choice in choices)
         raise SpecificationError(must(f"option {name}", known, text[name], hint))
     return value

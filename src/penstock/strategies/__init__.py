@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import (
@@ -105,8 +104,7 @@ def strategy_for(goal: Goal) -> Strategy:
     name = _ALIASES.get(name, name)
     if name not in served:
         names = [*served, *(alias for alias, each in _ALIASES.items() if each in served)]
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f'did you mean "{close[0]}"?' if close else "leave it out to have one chosen"
+        hint = did_you_mean(name, names, "leave it out to have one chosen")
         known = ", ".join(f'"{each}"' for each in names)
         raise SpecificationError(
             must(f"strategy of {type(goal).__name__}", f"one of {known}", name, hint)

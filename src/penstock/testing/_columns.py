@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.columns import UNITS_PER_SECOND
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Number, Within
 
@@ -15,40 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from penstock.spec import Specification
-
-_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
-def check_tables(join: Specification, tables: Mapping[str, pa.Table]) -> None:
-    """Refuse tables that are not those of the join's streams, or lack a column that it needs."""
-    if set(tables) != set(join.streams):
-        requirement = f"those of the streams {', '.join(join.streams)}"
-        raise SchemaError(must("tables", requirement, list(tables), "give one for each stream"))
-    for name, stream in join.streams.items():
-        for column in (stream.time, *join.on.columns_of(name)):
-            known = tables[name].column_names
-            if known.count(column) != 1:
-                requirement = f"one of {', '.join(known)}, and only one"
-                label = f'column of stream "{name}"'
-                raise SchemaError(must(label, requirement, column, "correct the name"))
-
-
-def units_per_second(join: Specification, tables: Mapping[str, pa.Table]) -> int | None:
-    """Find the finest unit of the streams' timestamps; None if their times are numbers."""
-    kinds: set[int | None] = set()
-    for name, stream in join.streams.items():
-        kind = tables[name].schema.field(stream.time).type
-        if pa.types.is_timestamp(kind):
-            kinds.add(_UNITS_PER_SECOND[kind.unit])
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            kinds.add(None)
-        else:
-            label = f'time column "{stream.time}" of stream "{name}"'
-            raise SchemaError(must(label, "a timestamp or a number", str(kind), "convert it"))
-    if None in kinds and len(kinds) > 1:
-        requirement = "timestamps in all streams or numbers in all"
-        raise SchemaError(must("time columns", requirement, "some of each", "convert one kind"))
-    return max((kind for kind in kinds if kind is not None), default=None)
 
 
 def times_of(column: pa.ChunkedArray, units: int | None) -> list[int | float | None]:
@@ -92,7 +59,7 @@ def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[
 
 def _scaled(column: pa.ChunkedArray, units: int) -> list[Any]:
     # Counts of a unit, not datetimes, which would cut nanoseconds off.
-    scale = units // _UNITS_PER_SECOND[column.type.unit]
+    scale = units // UNITS_PER_SECOND[column.type.unit]
     counts = column.cast(pa.int64()).to_pylist()
     return [None if count is None else count * scale for count in counts]
 

@@ -8,16 +8,11 @@ from decimal import localcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from penstock.columns import check_tables, units_per_second
 from penstock.durations import to_units
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
-from penstock.testing._columns import (
-    arithmetic,
-    check_tables,
-    times_of,
-    units_per_second,
-    values_of,
-)
+from penstock.testing._columns import arithmetic, times_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.columns import check_tables
 from penstock.errors import SpecificationError, must
 from penstock.testing._arguments import check_count
-from penstock.testing._columns import check_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

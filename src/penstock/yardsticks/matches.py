@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.columns import check_tables, units_per_second
 from penstock.durations import to_units
 from penstock.errors import SpecificationError, must
 from penstock.predicates import Equal
-from penstock.yardsticks.columns import check_tables, codes_of, times_of
+from penstock.yardsticks.columns import TIME_LIMIT, codes_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,14 +121,15 @@ def find_matches(join: Specification, tables: Mapping[str, pa.Table]) -> Matches
         hint = "make Matches from pairs of rows that you have found yourself"
         raise SpecificationError(must("on", "an Equal", join.on, hint))
     check_tables(join, tables)
-    (first, second), units = times_of({n: tables[n][join.streams[n].time] for n in join.names})
+    units = units_per_second(join, tables)
+    first, second = times_of([tables[n][join.streams[n].time] for n in join.names], units)
     keys = [[tables[n][column] for column in join.on.columns_of(n)] for n in join.names]
     codes = codes_of(keys[0], keys[1])
     why = "times are numbers" if units is None else "times are timestamps"
     windows = [
         to_units(join.streams[n].window, units, f'window of stream "{n}"', why) for n in join.names
     ]
-    usable = [each < 2**61 for each in (first, second)]
+    usable = [each < TIME_LIMIT for each in (first, second)]
     codes = np.where(np.concatenate(usable), codes, -1)
     left, right = _pairs(first, second, codes, (windows[0], windows[1]))
     arrived = _moments(first, second)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.planning.calibration import calibrate
+from penstock.capacity.calibration import calibrate
 
 COUNTS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30

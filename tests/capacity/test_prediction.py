@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.planning import StreamStatistics, predict
-from penstock.planning.models import MODELS
-from penstock.planning.predict import Prediction
-from tests.planning.support import (
+from penstock.capacity import StreamStatistics, predict
+from penstock.capacity.prediction import Prediction
+from penstock.capacity.strategy_models import MODELS
+from tests.capacity.support import (
     WINDOW,
     age_join,
     age_streams,
