@@ -1,16 +1,16 @@
-"""What Penstock raises: one root, and one class for each phase in which things go wrong.
+"""The errors of Penstock: one root class, and one subclass for each phase.
 
 =======================  ====================================================
 class                    what is wrong
 =======================  ====================================================
-`SpecificationError`     what was said when the join was defined
-`SchemaError`            the tables or frames do not fit the join
-`StateError`             saved state cannot be used
-`SessionError`           the Spark session, or the machine, lacks what a join needs
+`SpecificationError`     the definition of the join
+`SchemaError`            tables or frames that do not fit the join
+`StateError`             saved state that cannot be used
+`SessionError`           a Spark session or machine that cannot run the join
 =======================  ====================================================
 
-Every message names the thing in the user's own words and says what it must be, what was
-given, and what to do about it; `must` builds that form.
+Every message names the thing in the user's own words, then what it must be, what was given, and
+what to do. `must` builds such a message.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
     "must",
 ]
 
-# Enough to recognise any sensible value; a whole table in a message hides the message.
+# Long enough to recognise a value, short enough that a table does not hide the message.
 _LONGEST_VALUE = 200
 
 
 class PenstockError(Exception):
-    """Root of everything that Penstock raises on purpose.
+    """Root of all errors that Penstock raises on purpose.
 
     Examples
     --------
@@ -51,16 +51,16 @@ give the number of rows that the join may hold
 
 
 class SpecificationError(PenstockError, ValueError):
-    """What was said when the join was defined is wrong, whatever the data.
+    """The definition of the join is wrong, whatever the data.
 
-    Also a `ValueError`, so that code which knows nothing of Penstock can catch it.
+    Also a `ValueError`, so that code that does not know Penstock can catch it.
     """
 
 
 class SchemaError(PenstockError, ValueError):
     """Tables or frames do not fit the join: a column is missing or has the wrong type.
 
-    Or it holds what the join cannot do without and cannot use, such as a negative importance.
+    Or a column holds a value that the join needs but cannot use, such as a negative importance.
     """
 
 
@@ -69,18 +69,18 @@ class StateError(PenstockError, RuntimeError):
 
 
 class SessionError(PenstockError, RuntimeError):
-    """The Spark session, or the machine, lacks what a join needs."""
+    """The Spark session, or the machine, lacks something that the join needs."""
 
 
 def must(name: str, requirement: str, got: object, hint: str) -> str:
-    """Build a message of the one form that all of Penstock's errors have.
+    """Return an error message in the form that all of Penstock's errors have.
 
     Parameters
     ----------
     name
         The thing that is wrong, in the user's words: ``'window of stream "bids"'``.
     requirement
-        What it must be; continues "must be".
+        What it must be; follows the words "must be".
     got
         The value that was given; shown by its ``repr``, shortened beyond 200 characters.
     hint
