@@ -102,7 +102,7 @@ def demo(
     ] = 20_000,
     memory: Annotated[
         str,
-        typer.Option(help="Rows that the join may hold, in percent of those of the exact join."),
+        typer.Option(help="Rows that the join may hold, in percent of the exact join's."),
     ] = "10%",
     seed: Annotated[int, typer.Option(help="Seed of the generated market and of the joins.")] = 0,
     output: Annotated[
@@ -173,9 +173,7 @@ def join(
     *,
     rows: Annotated[int, typer.Option(help="Rows of each stream in a micro-batch.")] = 100_000,
     keys: Annotated[int, typer.Option(help="Number of different keys.")] = 20_000,
-    batches: Annotated[
-        int, typer.Option(help="Micro-batches that are measured, after 4 to warm up.")
-    ] = 10,
+    batches: Annotated[int, typer.Option(help="Measured micro-batches, after 4 to warm up.")] = 10,
     turns: Annotated[
         int, typer.Option(help="How often the quick queries run; the first time is to warm up.")
     ] = 2,
