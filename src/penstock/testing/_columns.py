@@ -1,4 +1,4 @@
-"""What a join sees in its tables: times and values, as Python numbers that compare exactly."""
+"""Times and values of a join's tables, as Python numbers that compare exactly."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def times_of(column: pa.ChunkedArray, units: int | None) -> list[int | float | None]:
-    """Give times as numbers, in `units` per second if they are timestamps; None if not usable."""
+    """Return times as numbers, in `units` per second if they are timestamps; None if not usable."""
     times = _scaled(column, units) if units is not None else _numbers(column)
     return [time if time is not None and math.isfinite(time) else None for time in times]
 
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:
-    """Give values that compare as the predicates mean it; None for null and NaN."""
+    """Return values that compare as the predicates define it; None for null and NaN."""
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return _scaled(column, 10**9)
@@ -36,7 +36,7 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
 
 
 def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[[Any], Any]:
-    """Choose what values and bounds become before differences are taken: float, Decimal or int."""
+    """Return the conversion of values and bounds before subtraction: to float, Decimal or none."""
     if not isinstance(join.on, Within | Band):
         return _as_it_is
     kinds = []
@@ -47,7 +47,7 @@ def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[
             pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         ):
             label = f'column "{column}" of stream "{name}"'
-            hint = "only numbers have the differences that Within and Band look at"
+            hint = "Within and Band compare differences, which only numbers have"
             raise SchemaError(must(label, "a number", str(kind), hint))
         kinds.append(kind)
     if any(map(pa.types.is_floating, kinds)):
@@ -58,7 +58,7 @@ def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[
 
 
 def _scaled(column: pa.ChunkedArray, units: int) -> list[Any]:
-    # Counts of a unit, not datetimes, which would cut nanoseconds off.
+    # Whole numbers of a unit, not datetimes, which would lose nanoseconds.
     scale = units // UNITS_PER_SECOND[column.type.unit]
     counts = column.cast(pa.int64()).to_pylist()
     return [None if count is None else count * scale for count in counts]
