@@ -150,7 +150,7 @@ def refusal(make: Callable[..., object], *args: object, **kwargs: object) -> str
 
 
 ONE_FORM = (
-    "columns of Equal must be given once, for all streams alike or for each by its name; "
+    "columns of Equal must be given once, for all streams or for each by its name; "
     'got {}; write Equal("id") or Equal(auctions="id", bids="auction_id")'
 )
 GIVE_NAMES = 'give names of columns, as in "id" or ("id", "site")'
@@ -191,7 +191,7 @@ def test_equal_refuses_a_column_twice() -> None:
 
 def test_equal_refuses_unequal_numbers_of_columns() -> None:
     assert refusal(equal, asks=("a", "b"), bids="a") == (
-        "columns of Equal must be as many for every stream; "
+        "columns of Equal must be the same number for every stream; "
         "got {'asks': ('a', 'b'), 'bids': 'a'}; "
         "each column is compared with the one in the same place"
     )
@@ -226,7 +226,7 @@ def test_numeric_predicates_take_one_column_of_each_stream(column: object) -> No
     ):
         assert message == (
             f'column of stream "bids" in {word} must be the name of one column; '
-            f"got {column!r}; {word} looks at one column of each stream"
+            f"got {column!r}; {word} compares one column of each stream"
         )
 
 
@@ -260,7 +260,7 @@ def test_bounds_are_finite_numbers(value: object, hint: str) -> None:
 def test_bounds_are_in_order() -> None:
     assert refusal(within, -0.5, a="x", b="y") == (
         "distance of Within must be zero or more; got -0.5; "
-        "give the greatest difference that still joins"
+        "give the largest difference that still joins"
     )
     assert refusal(band, low=2, high=1, a="x", b="y") == (
         "low of Band must be at most 1; got 2; exchange the two bounds"

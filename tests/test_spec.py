@@ -405,7 +405,7 @@ CLOCK = st.one_of(
 )
 PLAIN = st.one_of(st.integers(0, 10**9), st.floats(0, 1e9))
 NAMES = st.text(min_size=1).filter(
-    lambda name: name.lower() not in {"time", "weight", "cluster", "importance", "low", "high"}
+    lambda name: name.casefold() not in {"time", "weight", "cluster", "importance", "low", "high"}
 )
 
 
@@ -419,7 +419,7 @@ def streams_of(draw: st.DrawFn) -> dict[str, Stream]:
         lateness=durations,
         max_ahead=st.none() | durations,
     )
-    names = draw(st.lists(NAMES, min_size=2, max_size=4, unique_by=str.lower))
+    names = draw(st.lists(NAMES, min_size=2, max_size=4, unique_by=str.casefold))
     return {name: draw(made) for name in names}
 
 

@@ -5,6 +5,7 @@ lost. Start with `Join`.
 """
 
 from penstock.budget import Budget
+from penstock.capacity import Prediction, Statistics
 from penstock.engine.replay import Replay
 from penstock.errors import (
     PenstockError,
@@ -18,7 +19,6 @@ from penstock.goals import MaxImportance, MaxSubset, Sample
 from penstock.importance import Histogram, Lookup
 from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
-from penstock.planning import Prediction, Statistics
 from penstock.predicates import Band, Compare, Equal, Within
 from penstock.spec import Stream
 

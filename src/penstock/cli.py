@@ -1,4 +1,4 @@
-"""The command line: one function for each command, which says what happens in what order."""
+"""The command line: one function for each command, with its steps in order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ except ModuleNotFoundError as error:
     raise SystemExit(message) from error
 
 from penstock import __version__
+from penstock.capacity.command import explain
 from penstock.errors import PenstockError, SessionError
-from penstock.explain.command import explain
 from penstock.report.places import STDOUT, file_place, picture_place
 from penstock.report.recall_plot import save_recall_plot
 from penstock.report.terminal import Terminal
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 _PICTURE = "penstock-demo.png"
-# As shells have it: 128 and the number of the signal.
+# As in shells: 128 plus the number of the signal.
 _INTERRUPTED = 130
 
 app = typer.Typer(
     name="penstock",
     no_args_is_help=True,
-    # Errors of ours are one line, and Python's own traceback serves a report of any other best.
+    # Our own errors are one line; for a bug report Python's own traceback is best.
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -50,16 +50,17 @@ app.command()(explain)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; errors that Penstock raises on purpose are one line and exit code 2.
+    """Run the command line.
 
-    So is Ctrl-C, with exit code 130.
+    An error that Penstock raises on purpose is printed as one line, with exit code 2. So is
+    Ctrl-C, with exit code 130.
 
     Parameters
     ----------
     arguments
-        What follows the program's name; None for what the program was called with.
+        The arguments after the program's name; None for those of the process.
     """
-    # Ctrl-C interrupts Python in the middle of a word with Java, which is logged at length.
+    # Ctrl-C interrupts Python while it talks to Java, which would be logged at length.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
         app(args=arguments)
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         typer.echo(f"penstock: {message}", err=True)
         sys.exit(2)
     except SystemExit as end:
-        if end.code == _INTERRUPTED:  # what Typer makes of Ctrl-C, without a word
+        if end.code == _INTERRUPTED:  # what Typer makes of Ctrl-C, without a message
             typer.echo("penstock: interrupted", err=True)
         raise
 
@@ -85,11 +86,11 @@ def penstock(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Say the version and exit."
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
-    """Join data streams within a memory budget, and say how much of the answer was lost."""
+    """Join data streams within a memory budget, and report how much of the result was lost."""
     del version
 
 
@@ -97,12 +98,13 @@ def penstock(
 def demo(
     *,
     auctions: Annotated[
-        int, typer.Option(help="How many auctions open; about 20 bids come in for each.")
+        int, typer.Option(help="Number of auctions; each gets about 20 bids.")
     ] = 20_000,
     memory: Annotated[
-        str, typer.Option(help="Rows to make do with, in percent of what the exact join holds.")
+        str,
+        typer.Option(help="Rows that the join may hold, in percent of the exact join's."),
     ] = "10%",
-    seed: Annotated[int, typer.Option(help="Of the market and the joins.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the generated market and of the joins.")] = 0,
     output: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
     ] = Path(_PICTURE),
@@ -111,14 +113,14 @@ def demo(
         typer.Option(
             "--json",
             metavar="FILE",
-            help="Also write the figures here; - for standard output, and then nothing else there.",
+            help="Also write the figures to this file; - writes only them, to standard output.",
         ),
     ] = None,
 ) -> None:
     """Join an auction site's bids with its auctions: exactly, then with a part of the memory.
 
-    Runs on Spark, on two cores of this machine. Prints how much of the exact answer each strategy
-    gives, and draws it over time.
+    Runs on Spark, on two cores of this machine. Prints the recall of each strategy, the share of
+    the exact results that it finds, and draws it over time.
     """
     terminal = Terminal()
     picture = picture_place(output, "--output", _PICTURE)
@@ -155,7 +157,7 @@ def demo(
     if json_file is not None:
         terminal.line(f"The figures, for programs: {json_file}")
     terminal.say()
-    terminal.say("To go on:")
+    terminal.say("Next steps:")
     program = _program()
     ways = {
         f"{program} demo --memory 50%": "the same with half of the memory",
@@ -170,27 +172,28 @@ def demo(
 def join(
     *,
     rows: Annotated[int, typer.Option(help="Rows of each stream in a micro-batch.")] = 100_000,
-    keys: Annotated[int, typer.Option(help="Different keys.")] = 20_000,
-    batches: Annotated[int, typer.Option(help="Micro-batches that count, after 4.")] = 10,
+    keys: Annotated[int, typer.Option(help="Number of different keys.")] = 20_000,
+    batches: Annotated[int, typer.Option(help="Measured micro-batches, after 4 to warm up.")] = 10,
     turns: Annotated[
-        int, typer.Option(help="How often the quick queries run; the first turn warms up.")
+        int, typer.Option(help="How often the quick queries run; the first time is to warm up.")
     ] = 2,
     spark: Annotated[
-        bool, typer.Option(help="Whether to measure Spark's own join too, which takes minutes.")
+        bool, typer.Option(help="Also measure Spark's own join, which takes minutes.")
     ] = True,
     json_file: Annotated[
         Path | None,
         typer.Option(
             "--json",
             metavar="FILE",
-            help="Also write the figures here; - for standard output, and then nothing else there.",
+            help="Also write the figures to this file; - writes only them, to standard output.",
         ),
     ] = None,
 ) -> None:
-    """Measure Penstock's join on Spark beside Spark's own, on the same files.
+    """Measure Penstock's join on Spark and Spark's own join, on the same files.
 
-    An equality of two streams within a time range, about 5 results for each row of the left one.
-    The floor is what any operator in Python must do: to Python, through a shuffle, to Python.
+    The join is an equality of two streams within a time range, with about 5 results for each row
+    of the left stream. The floor is the cost of any operator in Python: to Python, through a
+    shuffle, and to Python again.
     """
     terminal = Terminal()
     if json_file is not None and json_file != STDOUT:
@@ -219,7 +222,7 @@ def join(
 
 @app.command()
 def strategies() -> None:
-    """List the strategies: what each does when memory is short, and the goals that it serves."""
+    """List the strategies: what each does when memory is full, and the goals that it serves."""
     Terminal().table(
         ["strategy", "goals", "what it does"],
         [
@@ -242,5 +245,5 @@ def _need_spark(what: str) -> None:
 
 
 def _program() -> str:
-    """Say how this program can be called from where the user is."""
+    """Return the command that starts this program from the user's folder."""
     return "penstock" if shutil.which("penstock") else sys.argv[0]

@@ -1,7 +1,7 @@
-"""Durations as users write them, and as whole units of a time column.
+"""Durations: as users write them, and in whole units of a time column.
 
 A duration is a clock duration (``"10 minutes"``, ``timedelta(minutes=10)``) for a timestamp
-column, or a plain number for a numeric time column. A plain 0 goes with both.
+column, or a plain number for a numeric time column. A plain 0 is allowed for both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMES_OF_UNITS: tuple[tuple[Fraction, str], ...] = (
 _SECONDS = {name: size for size, names in _NAMES_OF_UNITS for name in names.split()}
 _UNITS = ", ".join(names.split()[0] for _, names in _NAMES_OF_UNITS)
 
-# Thirty digits are more than any clock has; int() itself gives up at 4,300.
+# Thirty digits are more than any clock has; int() refuses more than 4,300.
 _PART = r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z\u00b5\u03bc]+)"
 _PARTS = re.compile(rf"(?:{_PART})+\s*")
 _EACH_PART = re.compile(_PART)
@@ -45,19 +45,19 @@ _EXAMPLES = 'write it as "10 minutes" or "1 hour 30 minutes", or as a timedelta'
 
 
 def check_duration(value: object, name: str) -> None:
-    """Refuse what is not a duration of zero or more.
+    """Raise if a value is not a duration of zero or more.
 
     Parameters
     ----------
     value
-        What the user gave.
+        The value to check.
     name
-        What the user calls it, for the message.
+        The name of the setting, for the message.
 
     Raises
     ------
     SpecificationError
-        If it is negative, not finite, no duration at all, or a number of 2**61 or more.
+        If it is no duration, negative, not finite, or a number of 2**61 or more.
 
     Examples
     --------
@@ -72,7 +72,7 @@ got '10'; add a unit, as in "10 seconds", or give a plain number if time is nume
 
 
 def is_clock(value: DurationLike) -> bool:
-    """Tell a clock duration from a plain number.
+    """Return whether a duration is a clock duration, not a plain number.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def to_units(
     value: DurationLike, units_per_second: int | None, name: str, why: str
 ) -> int | float: ...
 def to_units(value: DurationLike, units_per_second: int | None, name: str, why: str) -> int | float:
-    """Express a duration in the units of a time column, exactly.
+    """Convert a duration to the units of a time column, exactly.
 
     Parameters
     ----------
@@ -98,23 +98,23 @@ def to_units(value: DurationLike, units_per_second: int | None, name: str, why: 
     units_per_second
         Units of the timestamp in a second, such as 10**6; None if time is numeric.
     name
-        What the user calls the duration: ``'window of stream "bids"'``.
+        The name of the setting, for the message: ``'window of stream "bids"'``.
     why
-        What decides the kind of time: ``'its time column "at" is a timestamp'``.
+        The reason for the kind of time: ``'its time column "at" is a timestamp'``.
 
     Returns
     -------
     int | float
-        For timestamps a whole number below 2**61. What is finer than the unit is rounded
-        down, which changes nothing: a whole number is at most 1.5 if it is at most 1.
+        For timestamps a whole number below 2**61. A fraction of a unit is rounded down. That
+        changes no comparison: a whole number is at most 1.5 if and only if it is at most 1.
         For numeric time the number as it was given.
 
     Raises
     ------
     SchemaError
-        If it is a number where time is a timestamp, or a clock duration where it is not.
+        If it is a number and time is a timestamp, or a clock duration and time is numeric.
     SpecificationError
-        If it is no duration, or does not fit.
+        If it is no duration, or too long.
 
     Examples
     --------
@@ -143,13 +143,13 @@ def to_units(value: DurationLike, units_per_second: int | None, name: str, why: 
 
 
 def _read(value: object, name: str) -> Fraction | int | float:
-    """Give the seconds of a clock duration as a Fraction, a plain number as it is."""
+    """Return the seconds of a clock duration as a Fraction; a plain number as it is."""
     if isinstance(value, str):
         return _read_words(value, name)
     if isinstance(value, timedelta):
         if value < timedelta(0):
             raise _refusal(value, name, "give a duration that is not negative")
-        # pandas.Timedelta is a timedelta that has nanoseconds too.
+        # pandas.Timedelta is a timedelta with nanoseconds.
         nanoseconds = 1_000 * value.microseconds + getattr(value, "nanoseconds", 0)
         return 86_400 * value.days + value.seconds + Fraction(nanoseconds, 10**9)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -178,7 +178,7 @@ def _read_words(text: str, name: str) -> Fraction:
         raise _refusal(text, name, hint)
     seconds = Fraction(0)
     for number, unit in _EACH_PART.findall(text):
-        # "M" is a month to some and a minute to others, so short forms keep their case.
+        # "M" could be a month or a minute, so short forms must be in the right case.
         size = _SECONDS.get(unit if len(unit) <= 2 else unit.lower())
         if size is None:
             raise _refusal(text, name, f'"{unit}" is not a unit of time; use {_UNITS}')

@@ -1,19 +1,25 @@
-"""What Penstock raises: one root, and one class for each phase in which things go wrong.
+"""The errors of Penstock: one root class, and one subclass for each phase.
 
 =======================  ====================================================
 class                    what is wrong
 =======================  ====================================================
-`SpecificationError`     what was said when the join was defined
-`SchemaError`            the tables or frames do not fit the join
-`StateError`             saved state cannot be used
-`SessionError`           the Spark session, or the machine, lacks what a join needs
+`SpecificationError`     the definition of the join
+`SchemaError`            tables or frames that do not fit the join
+`StateError`             saved state that cannot be used
+`SessionError`           a Spark session or machine that cannot run the join
 =======================  ====================================================
 
-Every message names the thing in the user's own words and says what it must be, what was
-given, and what to do about it; `must` builds that form.
+Every message names the thing in the user's own words, then what it must be, what was given, and
+what to do. `must` builds such a message.
 """
 
 from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "PenstockError",
@@ -21,15 +27,16 @@ __all__ = [
     "SessionError",
     "SpecificationError",
     "StateError",
+    "did_you_mean",
     "must",
 ]
 
-# Enough to recognise any sensible value; a whole table in a message hides the message.
+# Long enough to recognise a value, short enough that a table does not hide the message.
 _LONGEST_VALUE = 200
 
 
 class PenstockError(Exception):
-    """Root of everything that Penstock raises on purpose.
+    """Root of all errors that Penstock raises on purpose.
 
     Examples
     --------
@@ -44,16 +51,16 @@ give the number of rows that the join may hold
 
 
 class SpecificationError(PenstockError, ValueError):
-    """What was said when the join was defined is wrong, whatever the data.
+    """The definition of the join is wrong, whatever the data.
 
-    Also a `ValueError`, so that code which knows nothing of Penstock can catch it.
+    Also a `ValueError`, so that code that does not know Penstock can catch it.
     """
 
 
 class SchemaError(PenstockError, ValueError):
     """Tables or frames do not fit the join: a column is missing or has the wrong type.
 
-    Or it holds what the join cannot do without and cannot use, such as a negative importance.
+    Or a column holds a value that the join needs but cannot use, such as a negative importance.
     """
 
 
@@ -62,18 +69,18 @@ class StateError(PenstockError, RuntimeError):
 
 
 class SessionError(PenstockError, RuntimeError):
-    """The Spark session, or the machine, lacks what a join needs."""
+    """The Spark session, or the machine, lacks something that the join needs."""
 
 
 def must(name: str, requirement: str, got: object, hint: str) -> str:
-    """Build a message of the one form that all of Penstock's errors have.
+    """Return an error message in the form that all of Penstock's errors have.
 
     Parameters
     ----------
     name
         The thing that is wrong, in the user's words: ``'window of stream "bids"'``.
     requirement
-        What it must be; continues "must be".
+        What it must be; follows the words "must be".
     got
         The value that was given; shown by its ``repr``, shortened beyond 200 characters.
     hint
@@ -90,6 +97,30 @@ def must(name: str, requirement: str, got: object, hint: str) -> str:
     "seed must be a whole number; got '7'; write seed=7"
     """
     return f"{name} must be {requirement}; got {_shown(got)}; {hint}"
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint with the known name that is most like the given one, ignoring case.
+
+    Parameters
+    ----------
+    name
+        The name that is not known.
+    known
+        The names that are.
+    otherwise
+        The hint if none of them is like it.
+
+    Examples
+    --------
+    >>> did_you_mean("BID", ["asks", "bids"], "name a stream")
+    'did you mean "bids"?'
+    >>> did_you_mean("x", ["asks", "bids"], "name a stream")
+    'name a stream'
+    """
+    folded = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1)
+    return f'did you mean "{folded[close[0]]}"?' if close else otherwise
 
 
 def _shown(value: object) -> str:

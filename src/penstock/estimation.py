@@ -1,4 +1,4 @@
-"""`estimate`: totals of the whole join from a sample of its results."""
+"""`estimate`: counts, sums and averages of the whole join from a sample of its results."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ def estimate(
     Parameters
     ----------
     df
-        The result of a join with ``goal=Sample()``, on Spark, bounded or streaming; or what filters
-        and further columns have made of it. Each row has its ``weight`` and its ``cluster``.
+        The result of a join with ``goal=Sample()`` on Spark, bounded or streaming. It may have been
+        filtered, or have more columns. Each row has its ``weight`` and its ``cluster``.
     by
         Columns to group by, such as ``"bids.site"``; none for one group.
     every
-        Length of the windows of ``time`` to group by as well: ``"10 minutes"`` where it is a
-        timestamp, a number where it is one. A streaming frame needs it.
+        Also group by windows of ``time`` of this length: ``"10 minutes"`` if it is a timestamp, a
+        number if it is a number. A streaming frame needs it.
     sum, average
-        Columns of numbers, such as ``"bids.price"``. Nulls are left out, as in SQL.
+        Columns of numbers, such as ``"bids.price"``. Nulls are ignored, as in SQL.
     count
-        Whether the number of results is wanted.
+        Whether to estimate the number of results.
 
     Returns
     -------
     DataFrame
         A row for each group and window: ``window``, the columns of `by`, then ``count``,
         ``count_low`` and ``count_high``, ``sum_price``, ``sum_price_low``, and so on; ``clusters``,
-        the sampled clusters; and ``note``. The true number is from low to high in 95 of 100 cases.
-        Where too little was sampled to say so, both are null and ``note`` says why; see
+        the number of sampled clusters; and ``note``. From low to high is a 95% confidence interval.
+        If the sample is too small for one, both are null and ``note`` gives the reason; see
         docs/estimation.md.
 
     Raises
     ------
     SpecificationError
-        If nothing is asked for, or what is asked for makes no sense.
+        If there is nothing to estimate, or an argument is of the wrong type.
     SchemaError
-        If the frame is not a sampled join, or lacks what is asked for.
+        If the frame is not a sampled join, or lacks a column.
 
     Examples
     --------
@@ -79,13 +79,13 @@ def estimate(
     if every is not None:
         check_duration(every, "every")
 
-    from penstock.spark import estimate as spark  # noqa: PLC0415  # only who calls this needs Spark
+    from penstock.spark import estimate as spark  # noqa: PLC0415  # only this function needs Spark
 
     return spark.estimate(df, by=groups, every=every, sums=sums, count=count, averages=averages)
 
 
 def _names(given: object, what: str) -> tuple[str, ...]:
-    """Give names of columns as a tuple; one may come alone."""
+    """Return names of columns as a tuple, also if one name is given alone."""
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):
         raise SpecificationError(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from penstock.capacity import Prediction, Statistics
     from penstock.metrics import Metrics
-    from penstock.planning import Prediction, Statistics
 
 
 class Join(Specification):
@@ -184,7 +184,7 @@ class Join(Specification):
         Returns
         -------
         Statistics
-            Rates, age curves and frequencies; see docs/planning.md.
+            Rates, age curves and frequencies; see docs/capacity.md.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Join(Specification):
         --------
         See `predict`.
         """
-        from penstock.planning import measure  # noqa: PLC0415  # above a plain join's needs
+        from penstock.capacity import measure  # noqa: PLC0415  # above a plain join's needs
 
         return measure(self, tables, parts)
 
@@ -238,7 +238,7 @@ until-expiry 24.9%>
         >>> prediction.best, prediction.rows_for(0.9)
         ('age', 273)
         """
-        from penstock.planning import predict  # noqa: PLC0415  # above a plain join's needs
+        from penstock.capacity import predict  # noqa: PLC0415  # above a plain join's needs
 
         return predict(self, statistics)
 

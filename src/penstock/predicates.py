@@ -1,13 +1,12 @@
-"""When tuples of different streams join: `Equal`, `Within`, `Band` and `Compare`.
+"""Predicates, the condition on which rows join: `Equal`, `Within`, `Band` and `Compare`.
 
-A predicate names, for each stream, the column or columns that it looks at. It is frozen and
-hashable; two predicates are equal if they are of one class and say the same in the same
-order; and its ``repr`` is the Python that makes it.
+A predicate names, for each stream, the column or columns that it compares. It is frozen and
+hashable. Two predicates are equal if they have the same class and the same arguments in the same
+order. The ``repr`` of a predicate is the Python code that creates it.
 """
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import math
 import unicodedata
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 
 __all__ = ["Band", "Compare", "Equal", "Number", "Predicate", "Within"]
 
@@ -29,7 +28,7 @@ _MEANT = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
 
 @dataclass(frozen=True, init=False, repr=False)
 class Predicate(ABC):
-    """What all predicates share: which streams they name, and which columns of them.
+    """Base class of the predicates: the streams that they name, and the columns of each.
 
     Attributes
     ----------
@@ -42,11 +41,11 @@ class Predicate(ABC):
 
     @property
     def streams(self) -> tuple[str, ...] | None:
-        """Names of the streams in the order given; None if it goes for any streams."""
+        """Names of the streams in the order given; None if the predicate names none."""
         return tuple(name for name, _ in self.by_stream) or None
 
     def columns_of(self, stream: str) -> tuple[str, ...]:
-        """Columns of a stream that the predicate looks at.
+        """Return the columns of a stream that the predicate compares.
 
         Raises
         ------
@@ -59,7 +58,7 @@ class Predicate(ABC):
         raise self._unknown(stream, tuple(name for name, _ in self.by_stream))
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse a join whose streams are not those that the predicate names.
+        """Raise if the streams of the join are not those that the predicate names.
 
         Parameters
         ----------
@@ -93,13 +92,7 @@ class Predicate(ABC):
             )
 
     def _unknown(self, stream: str, known: Sequence[str]) -> SpecificationError:
-        folded = {name.casefold(): name for name in known}
-        close = difflib.get_close_matches(str(stream).casefold(), folded, n=1)
-        hint = (
-            f'did you mean "{folded[close[0]]}"?'
-            if close
-            else "use the names that the join gives its streams"
-        )
+        hint = did_you_mean(stream, known, "use the names that the join gives its streams")
         requirement = f"one of {_quoted(known)}"
         return SpecificationError(must(f"stream named in {self._word}", requirement, stream, hint))
 
@@ -109,7 +102,7 @@ class Predicate(ABC):
 
     @abstractmethod
     def _settings(self) -> Iterable[str]:
-        """Give the arguments that come before the streams, as Python."""
+        """Return the arguments that come before the streams, as Python code."""
 
     def __repr__(self) -> str:
         arguments = [*self._settings(), *_as_keywords(self.by_stream)]
@@ -125,7 +118,7 @@ class Equal(Predicate):
     *columns
         Columns that have the same names in every stream.
     **by_stream
-        Or, for each stream, its column or its columns: as many for each, compared in the
+        Or, for each stream, its column or columns: the same number for each, compared in the
         order given.
 
     Examples
@@ -142,7 +135,7 @@ class Equal(Predicate):
         if bool(columns) == bool(by_stream):
             given = (*columns, by_stream) if columns else ()
             hint = 'write Equal("id") or Equal(auctions="id", bids="auction_id")'
-            requirement = "given once, for all streams alike or for each by its name"
+            requirement = "given once, for all streams or for each by its name"
             raise SpecificationError(must("columns of Equal", requirement, given, hint))
         if columns:
             _check_columns(columns, "columns of Equal")
@@ -153,13 +146,13 @@ class Equal(Predicate):
             _check_streams(by_stream, "Equal")
         if len({len(of_stream) for _, of_stream in pairs}) > 1:
             hint = "each column is compared with the one in the same place"
-            requirement = "as many for every stream"
+            requirement = "the same number for every stream"
             raise SpecificationError(must("columns of Equal", requirement, by_stream, hint))
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "by_stream", pairs)
 
     def columns_of(self, stream: str) -> tuple[str, ...]:
-        """Columns of a stream that must be equal to those of the others."""
+        """Return the columns of a stream that must be equal to those of the others."""
         return self.columns or super().columns_of(stream)
 
     def _settings(self) -> Iterable[str]:
@@ -168,12 +161,12 @@ class Equal(Predicate):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Within(Predicate):
-    """All values pairwise within a distance: the epsilon-join.
+    """A largest distance between any two of the values: the epsilon-join.
 
     Parameters
     ----------
     distance
-        Greatest difference between any two of the values; finite, zero or more.
+        Largest difference between any two of the values; finite, zero or more.
     **columns
         For each of two or more streams, its column.
 
@@ -188,7 +181,7 @@ class Within(Predicate):
     def __init__(self, distance: Number, /, **columns: str) -> None:
         distance = _finite(distance, "distance of Within")
         if distance < 0:
-            hint = "give the greatest difference that still joins"
+            hint = "give the largest difference that still joins"
             raise SpecificationError(must("distance of Within", "zero or more", distance, hint))
         object.__setattr__(self, "distance", distance)
         object.__setattr__(self, "by_stream", _one_column_each(columns, "Within"))
@@ -207,10 +200,10 @@ class Band(Predicate):
     Parameters
     ----------
     low, high
-        Least and greatest difference; finite, `low` at most `high`.
+        Smallest and largest difference; finite, `low` at most `high`.
     **columns
         For each of two or more streams, its column. No stream in a band can be called
-        "low" or "high": Python takes these for the bounds.
+        "low" or "high", which are the names of the bounds.
 
     Examples
     --------
@@ -276,7 +269,7 @@ def _one_column_each(
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     for name, column in columns.items():
         if not _is_name(column):
-            hint = f"{word} looks at one column of each stream"
+            hint = f"{word} compares one column of each stream"
             raise SpecificationError(
                 must(
                     f'column of stream "{name}" in {word}',
@@ -323,7 +316,7 @@ def _finite(value: object, name: str) -> Number:
         except (OverflowError, ValueError):  # an int beyond any float; a signalling NaN
             finite = False
         if finite:
-            # numpy.float64 is a float too, but its repr does not read back.
+            # numpy.float64 is a float too, but its repr is not Python code.
             return float(value) if isinstance(value, float) else value
         hint = "give a number within the range of a float"
     raise SpecificationError(must(name, "a finite number", value, hint))
@@ -341,7 +334,7 @@ def _as_keywords(by_stream: Iterable[tuple[str, tuple[str, ...]]]) -> list[str]:
 
 
 def _is_argument(name: str) -> bool:
-    # Python reads identifiers in their NFKC form, so another form would not come back.
+    # Python reads identifiers in their NFKC form, so a name in another form would change.
     return (
         name.isidentifier()
         and not keyword.iskeyword(name)

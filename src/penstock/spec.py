@@ -252,7 +252,7 @@ def _check_names(names: Iterable[str]) -> None:
                 must("name of a stream", "a string that is not empty", name, hint)
             )
         # Spark ignores case in names of columns.
-        lower = name.lower()
+        lower = name.casefold()
         if lower in _OUTPUT_COLUMNS:
             requirement = f"none of {', '.join(_OUTPUT_COLUMNS)}, columns of the result"
             raise SpecificationError(

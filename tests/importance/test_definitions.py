@@ -70,7 +70,7 @@ def test_a_table_has_values(table: object) -> None:
 def test_values_of_a_table_are_plain(value: object) -> None:
     assert refusal(lookup, "x", {value: 1}) == (
         "values in the table of Lookup('x') must be text, numbers, booleans or None; "
-        f"got {value!r}; use a Histogram for ranges of numbers, and a function for all else"
+        f"got {value!r}; use a Histogram for ranges of numbers, and a function for anything else"
     )
 
 
@@ -78,7 +78,7 @@ def test_values_of_a_table_are_plain(value: object) -> None:
 def test_breaks_are_ascending(breaks: object) -> None:
     assert refusal(histogram, "x", breaks, [1, 2, 3]) == (
         "breaks of Histogram('x') must be one or more finite numbers, ascending; "
-        f"got {breaks!r}; write breaks=[10, 100], say, with each break once and in order"
+        f"got {breaks!r}; write each break once and in order, for example breaks=[10, 100]"
     )
 
 
@@ -86,7 +86,7 @@ def test_breaks_are_ascending(breaks: object) -> None:
 def test_there_is_one_value_more_than_breaks(values: object) -> None:
     assert refusal(histogram, "x", [1, 2], values) == (
         f"values of Histogram('x') must be 3, one more than breaks; got {values!r}; "
-        "give one for each range, that below the first break too"
+        "give one for each range, also for that below the first break"
     )
 
 

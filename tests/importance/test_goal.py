@@ -209,6 +209,6 @@ def test_an_exact_join_may_have_importance() -> None:
 def test_the_importance_of_a_result_is_made_in_one_of_four_ways(kind: object) -> None:
     assert refusal(goal, of="x", result=kind) == (
         'result of MaxImportance must be one of "min", "product", "sum", "max"; '
-        f"got {kind!r}; leave it out: a result matters as much as the least of its members"
+        f"got {kind!r}; leave it out for the importance of the least important member"
     )
     assert "importance of a result must be one of" in refusal(result_importance, kind, [])

@@ -70,7 +70,7 @@ def test_rows_are_scored_by_the_definition_that_holds() -> None:
 
 
 SCHEDULE = 'schedule of the importance of stream "cnn"'
-EXAMPLE = 'write [(None, "a column"), ("2026-01-01 18:00", "another")], say'
+EXAMPLE = 'for example [(None, "a column"), ("2026-01-01 18:00", "another")]'
 
 
 @pytest.mark.parametrize("said", [[], ["a", "b"], [(1, "a", 2)], [5], ()], ids=repr)

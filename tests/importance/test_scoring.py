@@ -181,7 +181,7 @@ def test_the_importance_of_a_result_is_that_of_its_members(
 
 
 def test_an_unknown_column_is_named_with_those_that_there_are() -> None:
-    hint = 'say what matters in this stream: MaxImportance(of={"cnn": ..., ...})'
+    hint = 'define the importance in this stream: MaxImportance(of={"cnn": ..., ...})'
     has = 'it has "category", "votes", "price"'
     for said in ("vote", ps.Histogram("vote", [1], [1, 2]), ps.Lookup("vote", {1: 1})):
         assert schema_error(said) == (
@@ -198,7 +198,7 @@ def test_an_unknown_column_is_named_with_those_that_there_are() -> None:
 def test_a_number_is_a_number(said: object, kind: pa.DataType) -> None:
     assert schema_error(said, column([], kind)) == (
         'column "x" of stream "cnn", with its importance, must be a number; '
-        f"got '{kind}'; cast it, or say the importance of each value with a Lookup"
+        f"got '{kind}'; cast it, or define the importance of each value with a Lookup"
     )
 
 
@@ -223,7 +223,7 @@ def test_a_table_that_cannot_meet_its_column_is_refused(key: object, kind: pa.Da
 def test_a_bad_importance_is_shown_with_its_row(bad: float | None) -> None:
     assert schema_error("x", column([1, 2, bad, -7])) == (
         'importance of stream "cnn", column "x", row 2, must be a finite number of 0 or more; '
-        f"got {bad!r}; mend the column, or make a number of 0 or more of it with a function"
+        f"got {bad!r}; correct the column, or compute a number of 0 or more with a function"
     )
 
 
@@ -262,7 +262,7 @@ def test_a_function_gives_one_number_for_each_row(given: object) -> None:
     words = schema_error(said)
     assert words.startswith('importance of stream "cnn", by ')
     assert "must be one number for each of 3 rows; got " in words
-    assert words.endswith("; have it give an array with a number for each row")
+    assert words.endswith("; return an array with a number for each row")
 
 
 @pytest.mark.parametrize("bad", [-1.0, NAN, None], ids=str)
@@ -275,7 +275,9 @@ def test_a_bad_number_of_a_function_is_shown_with_its_row(
 
     words = schema_error(said)
     shown = NAN if bad is None else bad
-    assert f"row 1, must be a finite number of 0 or more; got {shown!r}; mend the function" in words
+    assert (
+        f"row 1, must be a finite number of 0 or more; got {shown!r}; correct the function" in words
+    )
     assert "the row has {'category': 'sports', 'votes': 0, " in words
 
 

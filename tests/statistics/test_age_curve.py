@@ -39,8 +39,8 @@ def test_example_3_4() -> None:
     curve = AgeCurve([3, 0, 2])
     assert curve.best_age == 1
     assert curve.has_minima
-    # At age 1 a tuple is worth less than a new one (3) and less than one of age 2 (2): of two
-    # cells one keeps tuples for 1 unit and the other for 3, as the example's table has it.
+    # At age 1 a row is worth less than a new one (3) and less than one of age 2 (2): of two
+    # cells one keeps rows for 1 unit and the other for 3, as the example's table has it.
     assert curve.priorities() == pytest.approx([3, 1, 2, 0])
 
 
@@ -52,7 +52,7 @@ def test_equation_3_on_example_3_3(rows: float, results: float) -> None:
 
 
 def test_equation_3_with_a_rate_and_coarse_parts() -> None:
-    # Ten tuples a second, parts of five seconds: 150 rows hold everyone for 15 s, k_opt.
+    # Ten rows a second, parts of five seconds: 150 rows hold each row for 15 s, k_opt.
     curve = AgeCurve([1, 1, 2, 1])
     found = curve.output([50, 150, 175, 200], rate=10, window=20)
     assert found == pytest.approx([50 * 4 / 15, 40, 45, 50])

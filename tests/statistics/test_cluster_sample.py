@@ -55,7 +55,7 @@ class Population:
         self.many = len(sizes)
 
     def sample(self, generator: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
-        """Give prices, weights and clusters of the rows that were kept."""
+        """Return prices, weights and clusters of the rows that were kept."""
         kept = generator.random(self.many)[self.clusters] < self.chances
         return self.prices[kept], 1 / self.chances[kept], self.clusters[kept].astype(np.float64)
 
@@ -83,7 +83,7 @@ def populations() -> dict[str, Population]:
     for kind in ("equal", "geometric", "lognormal", "zipf"):
         sizes = sizes_of(kind, 1600)
         made[f"{kind}, by size"] = Population(sizes, by_size(sizes, 400), seed=1)
-        if kind != "zipf":  # of which nobody can say much who may miss the greatest cluster
+        if kind != "zipf":  # a sample that misses the largest cluster says little about it
             made[f"{kind}, one chance"] = Population(sizes, np.full(1600, 0.25), seed=2)
     sizes = sizes_of("equal", 1600)
     made["chances that fall"] = Population(sizes, np.full(1600, 0.5), seed=3, fall=0.4)
@@ -132,7 +132,7 @@ def test_intervals_are_given_where_there_is_enough() -> None:
 
 
 def naive(values: Numbers, weights: Numbers, clusters: Numbers, shift: float) -> list[float]:
-    """Give each cluster's part of the variance, by loops over rows."""
+    """Compute each cluster's part of the variance, by loops over rows."""
     kept: dict[float, float] = defaultdict(float)
     drawn: dict[float, float] = defaultdict(float)
     for value, weight, cluster in zip(values, weights, clusters, strict=True):

@@ -11,7 +11,7 @@ from penstock.statistics.evidence import Evidence
 
 
 def poisson(rate: float, came: float) -> float:
-    """Give the logarithm of the likelihood, without what is the same for all models."""
+    """Compute the log-likelihood, without the terms that are the same for all models."""
     return came * math.log(rate) - rate
 
 
@@ -31,8 +31,8 @@ def test_scores_are_likelihoods() -> None:
     assert evidence.leads() == pytest.approx([1.5 * lead for lead in leads])
 
 
-def test_nobody_is_taken_to_be_hopeless() -> None:
-    """A model that expects nothing of a tuple that matches is wrong, not impossible."""
+def test_no_row_is_expected_to_match_nothing() -> None:
+    """A model that expects nothing of a row that matches is wrong, not impossible."""
     evidence = Evidence(["none", "some"])
     evidence.add([np.zeros(2), np.ones(2)], np.array([1.0, 1.0]), np.ones(2), fade=1.0)
     assert evidence.leads() == pytest.approx([2 * (poisson(1, 1) - poisson(0.02, 1)), 0])
@@ -41,7 +41,7 @@ def test_nobody_is_taken_to_be_hopeless() -> None:
 
 
 def decided() -> Evidence:
-    """Give evidence of a thousand matches, by which the first two models are equal."""
+    """Return evidence of a thousand matches, by which the first two models are equal."""
     evidence = Evidence(["one", "two", "wrong"])
     right, wrong = np.full(10, 100.0), np.full(10, 10.0)
     evidence.add([right, right, wrong], right, np.ones(10), fade=1.0)
@@ -66,7 +66,7 @@ def test_a_few_matches_decide_what_is_beyond_doubt() -> None:
 def test_the_first_is_followed_until_another_is_clearly_better() -> None:
     evidence = decided()
     assert evidence.followed == 0
-    # Expecting e and not 1 of a tuple that matches nothing: so much is in favour of the second.
+    # A row without matches, of which the models expect e and 1: evidence for the second.
     step = math.e - 1
     predicted = [np.array([math.e]), np.array([1.0]), np.array([9.0])]
     changes = [evidence.add(predicted, np.zeros(1), np.ones(1), fade=1.0) for _ in range(9)]
@@ -88,12 +88,12 @@ def test_equals_seldom_take_turns() -> None:
         changes += evidence.add(predicted, came, np.ones(20), fade=0.97)
         turns += leader != evidence.leads().argmin()
         leader = int(evidence.leads().argmin())
-    # The lead changes all the time; who is followed does not.
+    # The lead changes all the time; the followed model does not.
     assert turns > 100
     assert changes < turns / 10
 
 
-def test_what_was_learnt_long_ago_is_outweighed() -> None:
+def test_old_evidence_is_outweighed() -> None:
     evidence = Evidence(["one", "two"])
     right, wrong = np.full(50, 2.0), np.full(50, 4.0)
     came = np.random.default_rng(1).poisson(2.0, 50).astype(np.float64)

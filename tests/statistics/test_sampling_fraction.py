@@ -22,7 +22,7 @@ from tests.oracles.naive_sampling import NaiveEqCluster, NaivePpsCluster, NaiveU
 if TYPE_CHECKING:
     from tests.oracles.naive_sampling import NaiveSampling
 
-# Sizes and tuples of each value: also of size 0, of no tuples, and equal ones.
+# Sizes and rows of each value: also of size 0, without rows, and equal ones.
 VALUES = st.lists(
     st.tuples(
         st.one_of(st.integers(0, 4).map(float), st.floats(1e-6, 1e6)),
@@ -56,7 +56,7 @@ def test_equal_chances() -> None:
 
 
 def test_chances_by_size_by_hand() -> None:
-    # Ten tuples of each value. Without a certain one: 10 k (8 + 1 + 1) = 5.
+    # Ten rows of each value. Without a certain one: 10 k (8 + 1 + 1) = 5.
     assert fraction_by_size(5, [8, 1, 1], [10, 10, 10]) == pytest.approx(0.05)
     # At k = 1/8 the first is certain, with 10 + 2.5 rows.
     assert fraction_by_size(12.5, [8, 1, 1], [10, 10, 10]) == pytest.approx(1 / 8)
@@ -143,7 +143,7 @@ def test_few_evaluations_are_needed_and_what_is_found_fits() -> None:
     assert held(found) == pytest.approx(400, rel=1e-6)
 
 
-# Per window of length 1: tuples of each value on S1, and on S2, which are the matches of a tuple.
+# Per window of length 1: rows of each value on S1, and on S2, which are the matches of a row.
 OWN = {"a": 30.0, "b": 20.0, "c": 10.0}
 PARTNERS = {"a": 1.0, "b": 6.0, "c": 24.0}
 SIZES, TUPLES = list(PARTNERS.values()), list(OWN.values())
@@ -164,7 +164,7 @@ def run(window: NaiveSampling, windows: int = 200) -> tuple[float, float]:
     for time, stream, value in sorted(events):
         if stream == 1:
             window.arrive(time, value)
-            held.append(len(window.held))  # who comes at random sees the mean
+            held.append(len(window.held))  # random arrivals see the mean
         else:
             window.probe(time, value)
     estimate = sum(s1.weight for s1, _ in window.sample) / (windows - 0.5)
@@ -199,6 +199,6 @@ def test_uniform_takes_the_memory() -> None:
         1.0, np.random.default_rng(6), fraction=fraction, matches=PARTNERS.__getitem__
     )
     held, estimate = run(window)
-    # Matches come at random: less memory than for even ones, and some come after the tuple went.
+    # Random matches need less memory than even ones, and some occur after the row has left.
     assert 0.8 * MEMORY < held < MEMORY
     assert 0.8 * RESULTS < estimate < RESULTS

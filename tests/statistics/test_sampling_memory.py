@@ -237,7 +237,7 @@ def test_figure_4_holds_as_many_rows_as_theorem_4_3_says(
 
 
 # n and N; the error of `uniform_share` for matches at random, the largest for p from 0.01 to 0.9,
-# and the share of the results that a tuple gives before it is discarded for good.
+# and the share of the results of a row before it is discarded for good.
 AT_RANDOM = [
     (0.1, 1, 0.05, 0.95),  # rounded up
     (0.3, 1, 0.16, 0.86),
@@ -291,7 +291,7 @@ def test_the_number_of_rows_held_is_a_poisson_number() -> None:
     came = np.sort(generator.random(generator.poisson(windows * rate))) * windows
     even = [[i / 8 for i in range(1, 9)]] * came.size
     gone = came + times_held(even, 0.2, 8)
-    # Two instants that are a window apart have no tuple in common.
+    # Two instants that are a window apart have no row in common.
     held = [int(((came <= t) & (t < gone)).sum()) for t in np.arange(1, windows)]
     mean = rate * float(uniform_share(0.2, 8))
     # Of 2,000 numbers: standard errors of 0.9 % of the mean and 3.3 % of the variance.

@@ -12,7 +12,7 @@ EDGES = np.linspace(0, 1, 11)
 
 
 def shares(sample: ValueSample) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Give the share of each tenth of 0 to 1."""
+    """Return the share of each tenth of 0 to 1."""
     found: np.ndarray[tuple[int], np.dtype[np.float64]] = sample.share_between(
         EDGES[:-1], EDGES[1:]
     )

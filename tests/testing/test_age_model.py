@@ -163,7 +163,7 @@ def test_a_curve_of_one_s_own() -> None:
     ("arguments", "words"),
     [
         ({"curve": "UP"}, 'curve must be one of "INC", "DEC", "BELL"; got \'UP\''),
-        ({"curve": np.ones}, "curve must be a function that gives 20 shares"),
+        ({"curve": np.ones}, "curve must be a function that returns 20 shares"),
         ({"rate_1": 0}, "rate_1 must be a finite number above 0; got 0"),
         ({"window": float("inf")}, "window must be a finite number above 0; got inf"),
         ({"buckets": 2.5}, "buckets must be a whole number, at least 1; got 2.5"),

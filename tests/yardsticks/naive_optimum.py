@@ -1,4 +1,4 @@
-"""The offline optimum by trying everything: after each moment, every set of tuples that fits."""
+"""The offline optimum by brute force: after each moment, every set of rows that fits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def naive_optimum(
     results: Sequence[tuple[int, int, float]],
     limits: Sequence[tuple[frozenset[int], int]],
 ) -> float:
-    """Give the greatest weight of results, step by step.
+    """Compute the largest weight of results, moment by moment.
 
     Parameters
     ----------
     arrived
-        For each tuple the moment in which it comes.
+        For each row the moment in which it arrives.
     results
-        For each the tuple that waits, the one that probes, and the weight.
+        For each result the row that waits, the row that probes, and the weight.
     limits
         Sets of tuples, and how many of each memory holds.
     """

@@ -137,10 +137,13 @@ def test_only_two_streams_on_equality() -> None:
             'table of stream "a" must be one table; got .list.; put',
         ),
         (pa.table({"t": [1]}), "column of stream \"a\" must be one of t, and only one; got 'k'"),
-        (pa.table({"t": ["x"], "k": [1]}), 'time column of stream "a" must be a timestamp or a'),
+        (
+            pa.table({"t": ["x"], "k": [1]}),
+            'time column "t" of stream "a" must be a timestamp or a',
+        ),
         (
             pa.table({"t": pa.array([1], pa.timestamp("s")), "k": [1]}),
-            "time columns must be timestamps in both streams or numbers in both; got",
+            "time columns must be timestamps in all streams or numbers in all; got",
         ),
         (pa.table({"t": [1], "k": ["x"]}), "columns of Equal must be of one kind; got 'string and"),
     ],

@@ -34,13 +34,13 @@ def tiny(seed: int) -> tuple[Matches, np.random.Generator]:
 
 
 def naive(matches: Matches, rows: int | tuple[int, int], weights: Floats) -> float:
-    everyone = range(matches.arrived.size)
+    all_rows = range(matches.arrived.size)
     limits = (
-        [(frozenset(everyone), rows)]
+        [(frozenset(all_rows), rows)]
         if isinstance(rows, int)
         else [
-            (frozenset(everyone[: matches.first_rows]), rows[0]),
-            (frozenset(everyone[matches.first_rows :]), rows[1]),
+            (frozenset(all_rows[: matches.first_rows]), rows[0]),
+            (frozenset(all_rows[matches.first_rows :]), rows[1]),
         ]
     )
     results = list(zip(matches.waiting.tolist(), matches.probing.tolist(), weights, strict=True))

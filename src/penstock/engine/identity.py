@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.columns import decoded
+from penstock.columns import decoded
 from penstock.engine.kernels.key_hash import combine_hash_each, hash_each, hash_lists
 
 # The hash of a null, and what every hash begins with: arbitrary constants.
@@ -51,11 +51,16 @@ def draws(seed: int, stream: int, times: Array, identities: Integers) -> Floats:
     combine_hash_each(hashes, np.full(times.size, stream, np.int64))
     combine_hash_each(hashes, _bits(times))
     combine_hash_each(hashes, identities)
-    combine_hash_each(hashes, _number_among_equals(times, identities))
+    combine_hash_each(hashes, number_among_equals(times, identities))
     return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
-def _number_among_equals(times: Array, identities: Integers) -> Integers:
+def number_among_equals(times: Array, identities: Integers) -> Integers:
+    """Number the rows of the same time and identity; equal rows must stand side by side.
+
+    >>> number_among_equals(np.array([5, 5, 7]), np.array([11, 11, 11])).tolist()
+    [0, 1, 0]
+    """
     if not times.size:
         return np.zeros(0, np.int64)
     new = np.ones(times.size, np.bool_)

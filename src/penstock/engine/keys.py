@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.columns import as_numpy, decoded, plain
+from penstock.columns import as_numpy, decoded, plain
 from penstock.engine.kernels.key_hash import (
     Interned,
     append_bytes,

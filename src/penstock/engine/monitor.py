@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.identity import number_among_equals
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.key_hash import combine_hash_each
@@ -86,7 +87,7 @@ class Monitor:
         combine_hash_each(hashes, np.full(times.size, s, np.int64))
         combine_hash_each(hashes, _bits(times))
         combine_hash_each(hashes, keys)
-        combine_hash_each(hashes, _number_among_equals(times, keys))
+        combine_hash_each(hashes, _number_in_order(times, keys))
         return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
@@ -94,14 +95,11 @@ def _bits(values: Array) -> Integers:
     return np.ascontiguousarray(values).view(np.int64)
 
 
-def _number_among_equals(times: Array, keys: Integers) -> Integers:
-    """Number the rows of the same time and key; those of a time stand side by side."""
+def _number_in_order(times: Array, keys: Integers) -> Integers:
+    """Number the rows of the same time and key, in the order in which they stand."""
     if not times.size or not np.any(times[1:] == times[:-1]):
         return np.zeros(times.size, np.int64)
     order = np.lexsort((np.arange(times.size), keys, times))
-    new = np.ones(times.size, np.bool_)
-    new[1:] = (times[order][1:] != times[order][:-1]) | (keys[order][1:] != keys[order][:-1])
-    starts = np.flatnonzero(new)
     numbers = np.empty(times.size, np.int64)
-    numbers[order] = np.arange(times.size) - np.repeat(starts, np.diff(starts, append=times.size))
+    numbers[order] = number_among_equals(times[order], keys[order])
     return numbers

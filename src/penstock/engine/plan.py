@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
 from penstock.engine.values import ValueScale, bucket_width, common_values
-from penstock.errors import SchemaError, must
+from penstock.errors import SchemaError, did_you_mean, must
 from penstock.goals import MaxImportance, Sample
 from penstock.predicates import Band, Compare, Equal, Within
 
@@ -266,9 +265,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    folded = {each.casefold(): each for each in known}
-    close = difflib.get_close_matches(name.casefold(), list(folded), n=1)
-    return f'; did you mean "{folded[close[0]]}"?' if close else ""
+    hint = did_you_mean(name, known, "")
+    return f"; {hint}" if hint else ""
 
 
 def rule_record(plan: Plan) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.columns import decoded
+from penstock.columns import decoded
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Integers

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.columns import as_numpy, plain
+from penstock.columns import as_numpy, plain
 from penstock.engine.kernels.layout import TIME_LIMIT
 from penstock.errors import SchemaError, must
 

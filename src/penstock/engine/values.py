@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.columns import as_numpy, decoded, plain
+from penstock.columns import as_numpy, decoded, plain
 from penstock.errors import SchemaError, must
 
 if TYPE_CHECKING:

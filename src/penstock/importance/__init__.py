@@ -1,10 +1,10 @@
-"""How much a tuple matters, in the words of the user, and how much a result of several does.
+"""The importance of a row, as the user defines it, and that of a result.
 
 =============  ====================================================================
 module         has
 =============  ====================================================================
-`definitions`  what importance can be made of: `Lookup`, `Histogram`, functions
-`scoring`      a definition over the rows of a table
+`definitions`  the kinds of definitions: `Lookup`, `Histogram`, functions
+`scoring`      the importance of a table's rows by a definition
 `schedule`     `Importance`: the definition of a stream, which may change with time
 `results`      the importance of a result, from that of its members
 =============  ====================================================================

@@ -1,7 +1,7 @@
-"""What the importance of a tuple can be made of: a column, a table, a histogram, a function.
+"""Definitions of the importance of a row: a column, a table, a histogram, a function.
 
-A plain string is a column, a plain number is the importance of every tuple. All definitions are
-frozen and hashable, and two that say the same are equal.
+A plain string is a column, a plain number is the importance of every row. All definitions are
+frozen and hashable, and two with the same content are equal.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Lookup:
     column
         Column whose value is looked up: text, numbers or booleans.
     table
-        The importance of each value, 0 or more. None stands for a null.
+        The importance of each value, 0 or more. None means null.
     default
-        Importance of values that the table does not have, nulls too. Without a default such a
+        Importance of values that are not in the table, nulls included. Without a default such a
         value is an error.
 
     Examples
@@ -90,18 +90,17 @@ class Lookup:
 
 @dataclass(frozen=True, repr=False)
 class Histogram:
-    """Importance by the range in which the number in a column lies.
+    """Importance by ranges of a column's numbers.
 
     Parameters
     ----------
     column
         Column of numbers.
     breaks
-        Where one range ends and the next begins, ascending. A break belongs to the range that it
-        begins.
+        Where one range ends and the next begins, ascending. A break belongs to the upper range.
     values
-        The importance in each range, 0 or more: that below the first break, that between each
-        break and the next, and that from the last break on. So there is one more than breaks.
+        The importance in each range, 0 or more: below the first break, from each break to the
+        next, and from the last break on. So there is one more than breaks.
 
     Examples
     --------
@@ -120,13 +119,13 @@ class Histogram:
         known = [each for each in breaks if each is not None]
         ascending = all(low < high for low, high in itertools.pairwise(known))
         if not breaks or len(known) < len(breaks) or not ascending:
-            hint = "write breaks=[10, 100], say, with each break once and in order"
+            hint = "write each break once and in order, for example breaks=[10, 100]"
             requirement = "one or more finite numbers, ascending"
             raise SpecificationError(must(f"breaks of {owner}", requirement, self.breaks, hint))
         values = tuple(amount(each, f"a value of {owner}") for each in _listed(self.values))
         if len(values) != len(breaks) + 1:
             requirement = f"{len(breaks) + 1}, one more than breaks"
-            hint = "give one for each range, that below the first break too"
+            hint = "give one for each range, also for that below the first break"
             raise SpecificationError(must(f"values of {owner}", requirement, self.values, hint))
         object.__setattr__(self, "column", str(self.column))
         object.__setattr__(self, "breaks", breaks)
@@ -138,10 +137,10 @@ class Histogram:
 
 @dataclass(frozen=True, repr=False)
 class Function:
-    """A user's function, which takes a table and gives one number for each of its rows.
+    """A user's function, which takes a table and returns one number for each of its rows.
 
-    Its ``repr`` is its module and its name: a join's words are compared when it goes on from a
-    checkpoint, and an address in memory would be another one each time.
+    Its ``repr`` is its module and its name. The ``repr`` of a join is compared when it continues
+    from a checkpoint, and an address in memory would be different each time.
     """
 
     call: Callable[[Any], Any] = field(hash=False)  # an object that is called may have no hash
@@ -158,15 +157,15 @@ Definition: TypeAlias = str | int | float | Lookup | Histogram | Function
 DefinitionLike: TypeAlias = Definition | Callable[[Any], Any]
 
 
-def definition_of(said: object, owner: str) -> Definition:
-    """Check one definition, and give it in a form that does not change.
+def definition_of(given: object, owner: str) -> Definition:
+    """Check one definition, and return it as an immutable value.
 
     Parameters
     ----------
-    said
+    given
         A column, a number, a `Lookup`, a `Histogram` or a function.
     owner
-        What the user calls it, for the message: ``'importance of stream "cnn"'``.
+        Its name in messages: ``'importance of stream "cnn"'``.
 
     Raises
     ------
@@ -178,25 +177,25 @@ def definition_of(said: object, owner: str) -> Definition:
     >>> definition_of(len, "importance")
     builtins.len
     """
-    if isinstance(said, Lookup | Histogram | Function):
-        return said
-    if isinstance(said, str) and said:
-        return str(said)  # numpy.str_ is a str too, but its repr does not read back
-    if callable(said) and not isinstance(said, type):
-        return Function(said)
-    if isinstance(said, numbers.Real) and not isinstance(said, bool):
-        return amount(said, owner)
+    if isinstance(given, Lookup | Histogram | Function):
+        return given
+    if isinstance(given, str) and given:
+        return str(given)  # numpy.str_ is a str too, but its repr is not that of a str
+    if callable(given) and not isinstance(given, type):
+        return Function(given)
+    if isinstance(given, numbers.Real) and not isinstance(given, bool):
+        return amount(given, owner)
     hint = 'write "column", 5, Lookup(...), Histogram(...) or [(time, definition), ...]'
-    if isinstance(said, Mapping):
-        hint = 'say which column has these values: Lookup("column", {...})'
-    elif said in (Lookup, Histogram):
-        hint = f"call it with its column: {getattr(said, '__name__', said)}(...)"
+    if isinstance(given, Mapping):
+        hint = 'name the column that has these values: Lookup("column", {...})'
+    elif given in (Lookup, Histogram):
+        hint = f"call it with its column: {getattr(given, '__name__', given)}(...)"
     requirement = "a column, a number, a Lookup, a Histogram, a function, or a schedule of these"
-    raise SpecificationError(must(owner, requirement, said, hint))
+    raise SpecificationError(must(owner, requirement, given, hint))
 
 
 def finite(value: object) -> int | float | None:
-    """Give a finite number as Python's own; None for anything else.
+    """Return a finite number as a Python number; None for anything else.
 
     >>> finite(np.float32(0.5)), finite(True), finite(float("nan"))
     (0.5, None, None)
@@ -211,7 +210,7 @@ def finite(value: object) -> int | float | None:
 
 
 def amount(value: object, owner: str) -> int | float:
-    """Give an importance as Python's own number; refuse what is none.
+    """Return an importance as a Python number; raise if it is not one.
 
     >>> amount(-3, "importance")
     Traceback (most recent call last):
@@ -227,7 +226,7 @@ give 0 to what does not matter
 
 
 def _name_of(call: object) -> str:
-    if not inspect.ismethod(call):  # a method's name would hide whose method it is
+    if not inspect.ismethod(call):  # a method's name does not show its object
         module, name = getattr(call, "__module__", None), getattr(call, "__qualname__", None)
         if isinstance(module, str) and isinstance(name, str):
             return f"{module}.{name}"
@@ -250,14 +249,14 @@ def _key(key: object, owner: str) -> object:
         key = key.item()
     known = isinstance(key, str | int | float | Decimal) or key is None
     if not known or (isinstance(key, float | Decimal) and Decimal(key).is_nan()):
-        hint = "use a Histogram for ranges of numbers, and a function for all else"
+        hint = "use a Histogram for ranges of numbers, and a function for anything else"
         requirement = "text, numbers, booleans or None"
         raise SpecificationError(must(f"values in the table of {owner}", requirement, key, hint))
     return key
 
 
 def _listed(given: object) -> tuple[object, ...]:
-    """Give the items of any kind of list, of NumPy's and Arrow's too; none of what is no list."""
+    """Return the items of any kind of list, also of NumPy and Arrow; none if it is no list."""
     listed = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(listed, Sequence) and not isinstance(listed, str):
         return tuple(listed)

@@ -1,4 +1,4 @@
-"""The importance of a result, from the importance of the tuples that it is made of."""
+"""The importance of a result, from the importance of its members."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RESULTS = tuple(_REDUCTIONS)
 
 
 def check_result(kind: object, owner: str) -> None:
-    """Refuse what is no way to make the importance of a result.
+    """Raise if a value does not name a way to compute the importance of a result.
 
     Raises
     ------
@@ -35,25 +35,25 @@ def check_result(kind: object, owner: str) -> None:
     """
     if not isinstance(kind, str) or kind not in RESULTS:
         known = ", ".join(f'"{each}"' for each in RESULTS)
-        hint = "leave it out: a result matters as much as the least of its members"
+        hint = "leave it out for the importance of the least important member"
         raise SpecificationError(must(owner, f"one of {known}", kind, hint))
 
 
 def result_importance(kind: str, members: Sequence[Floats]) -> Floats:
-    """Give the importance of results.
+    """Compute the importance of results.
 
     Parameters
     ----------
     kind
-        How it is made: "min", "product", "sum" or "max".
+        How it is computed: "min", "product", "sum" or "max".
     members
         For each stream the importance of the results' members of that stream: arrays of one
         length, in one order.
 
     References
     ----------
-    `kulkarni08` 3.3, equation 2: the least of the members'. The paper says that other ways are
-    possible; the other three are ours.
+    `kulkarni08` 3.3, equation 2: the minimum. The paper says that other ways are possible; the
+    other three are ours.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The importance of one stream's tuples, which may be redefined as time goes by."""
+"""The importance of one stream's rows, whose definition may change with time."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = ["Importance", "ImportanceLike", "Moment", "importance_of"]
 Moment: TypeAlias = str | datetime | int | float
 ImportanceLike: TypeAlias = DefinitionLike | Sequence[tuple[Moment | None, DefinitionLike]]
 
-# Times of a join end there; so a change beyond it never comes.
+# The limit of a join's times: a change beyond it never happens.
 _FURTHEST = 2**61
-_EXAMPLE = 'write [(None, "a column"), ("2026-01-01 18:00", "another")], say'
+_EXAMPLE = 'for example [(None, "a column"), ("2026-01-01 18:00", "another")]'
 
 
 @dataclass(frozen=True)
 class Importance:
-    """What makes a tuple of one stream important, and from when.
+    """The definitions of importance of one stream's rows, and the times from which they hold.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Importance:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Columns that any of the definitions looks at; None if a function may look at all."""
+        """Columns that the definitions use; None if a function may use all."""
         definitions = [definition for _, definition in self.schedule]
         if any(isinstance(each, Function) for each in definitions):
             return None
@@ -59,12 +59,12 @@ class Importance:
 
     @property
     def said(self) -> Definition | tuple[tuple[Moment | None, Definition], ...]:
-        """What the user said, in a form that does not change."""
+        """What the user wrote, as immutable values."""
         (first, definition), *later = self.schedule
         return definition if first is None and not later else self.schedule
 
     def check(self, schema: pa.Schema, stream: str) -> None:
-        """Refuse a stream whose columns do not fit, for any of the definitions.
+        """Raise if the columns of a stream do not fit one of the definitions.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Importance:
             check_schema(definition, schema, stream)
 
     def changes(self, time: pa.DataType, stream: str) -> npt.NDArray[Any]:
-        """Give the times at which the second and each later definition takes over.
+        """Return the times from which the second and each later definition hold.
 
         Parameters
         ----------
@@ -87,24 +87,24 @@ class Importance:
         Returns
         -------
         array
-            In units of that type: int64, or float64 if that is what time is. A moment without a
-            time zone is in UTC where time has one.
+            In units of that type: int64, or float64 if time is a float. A moment without a time
+            zone is in UTC if time has one.
 
         Raises
         ------
         SchemaError
-            If the schedule is of another kind of time.
+            If the schedule has another kind of time.
         """
         numbers = [
             _to_units(moment, time, f'time in the schedule of stream "{stream}"')
             for moment, _ in self.schedule
             if moment is not None
         ]
-        del numbers[: len(numbers) - len(self.schedule) + 1]  # the first one's own, if it has any
+        del numbers[: len(numbers) - len(self.schedule) + 1]  # the first one's own time, if any
         return np.array(numbers, np.float64 if pa.types.is_floating(time) else np.int64)
 
     def at(self, time: float, changes: npt.NDArray[Any]) -> int:
-        """Give the index of the definition that holds at a time, by `changes`.
+        """Return the index of the definition that holds at a time, by `changes`.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Importance:
         return int(np.searchsorted(changes, time, side="right"))
 
     def evaluate(self, index: int, table: pa.Table, stream: str) -> Floats:
-        """Give the importance of each row, by the definition with that index.
+        """Compute the importance of each row by the definition with that index.
 
         Raises
         ------
@@ -126,20 +126,20 @@ class Importance:
         return score(self.schedule[index][1], table, stream)
 
 
-def importance_of(said: object, owner: str) -> Importance:
-    """Make an importance of what the user said.
+def importance_of(given: object, owner: str) -> Importance:
+    """Return the `Importance` that the user defined.
 
     Parameters
     ----------
-    said
+    given
         One definition, or a schedule: a list of times and definitions.
     owner
-        What the user calls it, for messages: ``'importance of stream "cnn"'``.
+        Its name in messages: ``'importance of stream "cnn"'``.
 
     Raises
     ------
     SpecificationError
-        If a definition is none, or the schedule is not in order or not of one kind of time.
+        If a definition is wrong, or the schedule is not in order or not of one kind of time.
 
     Examples
     --------
@@ -148,23 +148,23 @@ def importance_of(said: object, owner: str) -> Importance:
     >>> importance_of([(None, "votes"), ("2026-01-01 18:00", "views")], "importance").columns
     ('votes', 'views')
     """
-    if not isinstance(said, Sequence) or isinstance(said, str):
-        return Importance(((None, definition_of(said, owner)),))
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return Importance(((None, definition_of(given, owner)),))
     name = f"schedule of the {owner}"
-    if not said or not all(isinstance(each, tuple | list) and len(each) == 2 for each in said):
+    if not given or not all(isinstance(each, tuple | list) and len(each) == 2 for each in given):
         requirement = "a list of one or more (time, definition)"
-        raise SpecificationError(must(name, requirement, said, _EXAMPLE))
+        raise SpecificationError(must(name, requirement, given, _EXAMPLE))
     schedule = tuple(
         (_checked(moment, name, first=not place), definition_of(definition, owner))
-        for place, (moment, definition) in enumerate(said)
+        for place, (moment, definition) in enumerate(given)
     )
     timed = [(moment, _comparable(moment)) for moment, _ in schedule if moment is not None]
     if len({_kind(time) for _, time in timed}) > 1:
         requirement = "all numbers, all times with a time zone, or all times without"
         hint = "use one kind throughout"
-        raise SpecificationError(must(f"times in the {name}", requirement, said, hint))
+        raise SpecificationError(must(f"times in the {name}", requirement, given, hint))
     for (_, earlier), (moment, later) in itertools.pairwise(timed):
-        if not earlier < later:  # type: ignore[operator]  # of one kind, as was seen above
+        if not earlier < later:  # type: ignore[operator]  # of one kind, as checked above
             requirement = "later than the one before it"
             hint = "put the definitions in order of time, each time once"
             raise SpecificationError(must(f"each time in the {name}", requirement, moment, hint))
@@ -172,11 +172,11 @@ def importance_of(said: object, owner: str) -> Importance:
 
 
 def _checked(moment: object, name: str, *, first: bool) -> Moment | None:
-    """Give a time as Python's own; refuse what is none."""
+    """Return a time as a plain Python value; raise if it is not one."""
     if moment is None and first:
         return None
     if isinstance(moment, datetime):
-        # pandas.Timestamp is a datetime too, but its repr does not read back.
+        # pandas.Timestamp is a datetime too, but its repr is not that of a datetime.
         return moment if type(moment) is datetime else _plain_datetime(moment)
     hint = f"{_EXAMPLE}; only the first time may be None"
     if isinstance(moment, str):

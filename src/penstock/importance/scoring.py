@@ -1,8 +1,7 @@
-"""A definition of importance over the rows of a table: one number for each."""
+"""The importance of each row of a table, by a definition."""
 
 from __future__ import annotations
 
-import difflib
 import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import SchemaError, must
+from penstock.columns import decoded, plain
+from penstock.errors import SchemaError, did_you_mean, must
 from penstock.importance.definitions import AMOUNT, Function, Histogram, Lookup
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["check_schema", "column_of", "score"]
 
 
 def column_of(definition: Definition) -> str | None:
-    """Give the column that a definition looks at; None if it names none.
+    """Return the column that a definition uses; None if it names none.
 
     >>> column_of("price"), column_of(Lookup("site", {"a": 1})), column_of(5)
     ('price', 'site', None)
@@ -33,7 +33,7 @@ def column_of(definition: Definition) -> str | None:
 
 
 def check_schema(definition: Definition, schema: pa.Schema, stream: str) -> None:
-    """Refuse a stream whose columns do not fit a definition.
+    """Raise if the columns of a stream do not fit a definition.
 
     Raises
     ------
@@ -45,13 +45,13 @@ def check_schema(definition: Definition, schema: pa.Schema, stream: str) -> None
         return
     if column not in schema.names:
         raise _no_column(column, schema, stream)
-    kind = _plain(schema.empty_table()[column]).type
+    kind = plain(schema.field(column).type)
     if pa.types.is_null(kind):  # the type of a column that was never filled
         return
     owner = f'column "{column}" of stream "{stream}", with its importance,'
     if not isinstance(definition, Lookup):
         if not _is_numeric(kind):
-            hint = "cast it, or say the importance of each value with a Lookup"
+            hint = "cast it, or define the importance of each value with a Lookup"
             raise SchemaError(must(owner, "a number", str(kind), hint))
         return
     if not (_is_text(kind) or _is_numeric(kind) or pa.types.is_boolean(kind)):
@@ -65,12 +65,12 @@ def check_schema(definition: Definition, schema: pa.Schema, stream: str) -> None
 
 
 def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
-    """Give the importance of each row of a table.
+    """Compute the importance of each row of a table.
 
     Parameters
     ----------
     definition
-        What importance is; `check_schema` has found that it fits the columns.
+        The definition; `check_schema` has checked that it fits the columns.
     table
         Rows of the stream, with all its columns.
     stream
@@ -89,7 +89,7 @@ def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
     """
     if isinstance(definition, int | float):
         return np.full(table.num_rows, float(definition))
-    if table.num_rows == 0:  # a function need not be ready for it
+    if table.num_rows == 0:  # a function need not handle an empty table
         return np.zeros(0)
     if isinstance(definition, Lookup):
         return _looked_up(definition, table, stream)
@@ -100,17 +100,17 @@ def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
     scores = _numbers(table[definition])
     bad = _first(~(np.isfinite(scores) & (scores >= 0)))
     if bad is not None:
-        hint = "mend the column, or make a number of 0 or more of it with a function"
+        hint = "correct the column, or compute a number of 0 or more with a function"
         owner = f'importance of stream "{stream}", column "{definition}", row {bad},'
         raise SchemaError(must(owner, AMOUNT, table[definition][bad].as_py(), hint))
     return scores
 
 
 def _looked_up(lookup: Lookup, table: pa.Table, stream: str) -> Floats:
-    column = _plain(table[lookup.column])
+    column = decoded(table[lookup.column])
     known = {_as_in_column(value, column.type): number for value, number in lookup.pairs}
-    # Each value is looked up once, by Python's own equality, however many rows have it.
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    # Each different value is looked up once, by Python's equality.
+    encoded = column.dictionary_encode(null_encoding="encode")
     default = math.nan if lookup.default is None else lookup.default
     values = encoded.dictionary.to_pylist()
     by_value = np.array([known.get(value, default) for value in values], np.float64)
@@ -134,7 +134,7 @@ def _in_ranges(histogram: Histogram, table: pa.Table, stream: str) -> Floats:
         raise SchemaError(must(owner, "a number, for the Histogram of its importance", value, hint))
     breaks = np.array(histogram.breaks, np.float64)
     values = np.array(histogram.values, np.float64)
-    # A break begins its range: what is equal to it lies to its right.
+    # A break belongs to the upper range.
     scores: Floats = values[np.searchsorted(breaks, numbers, side="right")]
     return scores
 
@@ -148,45 +148,31 @@ def _computed(function: Function, table: pa.Table, stream: str) -> Floats:
             scores = _numbers(given)
         else:
             listed = np.asarray(given)
-            if listed.dtype.kind in "biufO":  # text that looks like a number is a mistake
+            if listed.dtype.kind in "biufO":  # text that looks like a number is an error
                 scores = listed.astype(np.float64)
     except (TypeError, ValueError, NotImplementedError):  # Arrow's own errors are among them
         scores = None
     if scores is None or scores.shape != (table.num_rows,):
-        hint = "have it give an array with a number for each row"
+        hint = "return an array with a number for each row"
         requirement = f"one number for each of {table.num_rows} rows"
         raise SchemaError(must(owner, requirement, given, hint))
     bad = _first(~(np.isfinite(scores) & (scores >= 0)))
     if bad is not None:
-        hint = f"mend the function; the row has {_shown(table, bad)}"
+        hint = f"correct the function; the row has {_shown(table, bad)}"
         raise SchemaError(must(f"{owner} row {bad},", AMOUNT, float(scores[bad]), hint))
     return scores
 
 
 def _numbers(column: pa.Array | pa.ChunkedArray) -> Floats:
-    """Give a column of numbers as floats, NaN where it is null."""
-    # Whole numbers beyond 2**53 are rounded: that is near enough for an importance.
-    floats = pc.cast(_plain(column), pa.float64(), safe=False)
-    if isinstance(floats, pa.ChunkedArray):
-        floats = floats.combine_chunks()
+    """Return a column of numbers as floats, NaN for nulls."""
+    # Whole numbers beyond 2**53 are rounded: that is exact enough for an importance.
+    floats = pc.cast(decoded(column), pa.float64(), safe=False)
     numbers: Floats = floats.to_numpy(zero_copy_only=False)
     return numbers
 
 
-def _plain(column: Any) -> Any:  # noqa: ANN401  # an Array or a ChunkedArray, and the same again
-    """Give the values themselves, whatever way they are encoded."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type))
-    if pa.types.is_run_end_encoded(kind):
-        return _plain(pc.run_end_decode(column))
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(column.cast(kind.storage_type))
-    return column
-
-
 def _as_in_column(value: object, kind: pa.DataType) -> object:
-    """Give a value of a table as the column would show it: 0.1 is three numbers in three types."""
+    """Return a value of a Lookup in the column's type: 0.1 is another number in each type."""
     if isinstance(value, float) and pa.types.is_decimal(kind):
         return Decimal(repr(value))
     if isinstance(value, Decimal) and pa.types.is_floating(kind):
@@ -208,7 +194,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _first(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
-    """Give the place of the first that is true; None if none is."""
+    """Return the place of the first true value; None if there is none."""
     place = int(np.argmax(mask))
     return place if mask[place] else None
 
@@ -220,11 +206,9 @@ def _shown(table: pa.Table, row: int) -> str:
 
 def _no_column(column: str, schema: pa.Schema, stream: str) -> SchemaError:
     listed = ", ".join(f'"{name}"' for name in schema.names) or "none"
-    folded = {name.casefold(): name for name in schema.names}
-    close = difflib.get_close_matches(column.casefold(), list(folded), n=1)
-    hint = f'say what matters in this stream: MaxImportance(of={{"{stream}": ..., ...}})'
+    guess = did_you_mean(column, schema.names, "")
+    hint = f'define the importance in this stream: MaxImportance(of={{"{stream}": ..., ...}})'
     return SchemaError(
         f'stream "{stream}" must have a column "{column}", for its importance; it has {listed}; '
-        + (f'did you mean "{folded[close[0]]}"? Or ' if close else "")
-        + hint
+        + (f"{guess} Or {hint}" if guess else hint)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.durations import DurationLike, to_units
-from penstock.errors import SchemaError, SpecificationError, must
+from penstock.errors import SchemaError, SpecificationError, did_you_mean, must
 from penstock.spark.frames import WATERMARK
 
 if TYPE_CHECKING:
@@ -109,11 +108,9 @@ def find_column(df: DataFrame, requested: str, what: str) -> FoundColumn:
             column = F.col(".".join(f"`{part.replace('`', '``')}`" for part in path))
             return FoundColumn(requested, path[-1], column, kind)
     names = [".".join(path) for path, _ in _paths(df.schema)]
-    folded = {name.casefold(): name for name in reversed(names)}
-    close = difflib.get_close_matches(requested.casefold(), list(folded), n=1)
     last = [name for name in names if name.rpartition(".")[2] == requested]
-    guess = last[0] if last else folded[close[0]] if close else None
-    hint = f'did you mean "{guess}"?' if guess else 'write "stream.column", or a column\'s name'
+    hint = 'write "stream.column", or a column\'s name'
+    hint = f'did you mean "{last[0]}"?' if last else did_you_mean(requested, reversed(names), hint)
     raise SchemaError(must(f'"{requested}" of {what}', f"one of {_listed(names)}", requested, hint))
 
 

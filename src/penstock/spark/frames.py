@@ -104,18 +104,6 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
     return schemas
 
 
-def check_stream_names(spec: Specification) -> None:
-    """Check that Spark can tell apart the streams' columns in the result."""
-    seen = {"time": "time", "weight": "weight", "cluster": "cluster", "importance": "importance"}
-    for name in spec.names:
-        other = seen.setdefault(name.casefold(), name)
-        if other != name:
-            raise SchemaError(
-                f'streams "{other}" and "{name}" must have names that differ by more than upper '
-                f"and lower case; Spark takes them for the same column; rename one"
-            )
-
-
 def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
     """Return Spark's type of the results: a struct for each stream, ``time`` and ``weight``.
 

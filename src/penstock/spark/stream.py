@@ -25,7 +25,6 @@ from penstock.spark.bounded_join import BoundedJoin
 from penstock.spark.frames import (
     arrow_schemas,
     check_frames,
-    check_stream_names,
     has_watermark,
     result_type,
 )
@@ -79,7 +78,6 @@ def _bind(
     spec: Specification, frames: Mapping[str, DataFrame], *, streaming: bool
 ) -> tuple[Plan, dict[str, pa.Schema]]:
     check_frames(spec, frames, streaming=streaming)
-    check_stream_names(spec)
     schemas = arrow_schemas(frames)
     return bind(spec, schemas), schemas
 

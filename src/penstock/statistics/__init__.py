@@ -1,1 +1,1 @@
-"""What is learnt of the streams while they run: one estimator per file."""
+"""Estimators of what a join learns from its streams while it runs, one per file."""

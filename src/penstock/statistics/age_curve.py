@@ -1,4 +1,4 @@
-"""The age curve: how a tuple's results are spread over its time in the window."""
+"""The age curve: how the results of a row are spread over its time in the window."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["AgeCurve"]
 
 Floats = npt.NDArray[np.float64]
 
-# Two rates closer than this, relative to the best, are equal: the noise of sums of floats must
-# not decide who leaves.
+# Two rates closer than this, relative to the best, are equal: rounding errors must not decide
+# which row is evicted.
 _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class AgeCurve:
-    """p_i(k) of one window: in how many results a tuple takes part at each age.
+    """p_i(k) of one window: the number of results of a row at each age.
 
-    A result counts for its members that wait in memory when the last one comes. The window is
-    divided into equal parts; `matches` has one number for each, the newest first.
+    A result counts for those of its members that wait in memory when the last one arrives. The
+    window is divided into equal parts; `matches` has one number for each, the newest first.
 
     Parameters
     ----------
     matches
-        p(1), p(2), ...: results of one tuple in each part of its window; none negative.
+        p(1), p(2), ...: results of one row in each part of its window; none negative.
 
     Examples
     --------
@@ -55,16 +55,16 @@ class AgeCurve:
 
     @property
     def parts(self) -> int:
-        """Into how many parts the window is divided."""
+        """Number of parts into which the window is divided."""
         return self.matches.size
 
     @cached_property
     def total(self) -> float:
-        """n: results of a tuple over its whole life."""
+        """n: results of a row over its whole life."""
         return float(self.matches.sum())
 
     def cumulative(self) -> Floats:
-        """Give C(0) = 0, C(1), ...: results of a tuple by each age."""
+        """Return C(0) = 0, C(1), ...: results of a row up to each age."""
         return self._cumulative
 
     @cached_property
@@ -73,44 +73,44 @@ class AgeCurve:
 
     @property
     def best_age(self) -> int:
-        """k_opt: the age, in parts of the window, up to which a tuple gives most per time."""
+        """k_opt: the age, in parts of the window, up to which a row gives most results per time."""
         ages = np.arange(1, self.parts + 1)
         gain = self.cumulative()[1:] / ages
         return int(ages[gain >= gain.max() * (1 - _TOLERANCE)][0])
 
     @property
     def has_minima(self) -> bool:
-        """Whether it rises again after it has fallen."""
+        """Whether the curve rises again after it has fallen."""
         steps = np.diff(self.matches)
         fallen = np.flatnonzero(steps < -_TOLERANCE * self.matches.max(initial=0.0))
         return bool(fallen.size and (steps[fallen[0] :] > 0).any())
 
     def priorities(self) -> Floats:
-        """Give Priority(i) for each age i, 0 included: the fastest rate of results still to come.
+        """Return Priority(i) for each age i, 0 included: the highest rate of results still to come.
 
-        Priority(i) = max over j > i of (C(j) - C(i)) / (j - i): the slope at i of the least
+        Priority(i) = max over j > i of (C(j) - C(i)) / (j - i): the slope at i of the smallest
         concave curve above C from i on. At the end of the window it is 0.
 
         References
         ----------
-        `srivastava04` 3.2.1, the greedy rule, which does what the rules for k_opt do where the
-        curve has no minima.
+        `srivastava04` 3.2.1, the greedy rule. It equals the rules for k_opt if the curve has no
+        minima.
         """
         priorities = _steepest(self._cumulative)
-        # Ties are ties, whatever the sums' last bits say.
+        # Rounded, so that ties stay ties whatever the last bits of the sums.
         unit = _TOLERANCE * max(priorities.max(), np.finfo(float).tiny)
         rounded: Floats = np.round(priorities / unit) * unit
         return rounded
 
     def output(self, rows: float | npt.ArrayLike, *, rate: float, window: float) -> Floats:
-        """Give R, the results per unit of time that AGE makes of so many rows of memory.
+        """Compute R, the results per unit of time that AGE finds with `rows` rows of memory.
 
         Parameters
         ----------
         rows
             M, rows that may be held; numbers of any shape.
         rate
-            r, tuples per unit of time.
+            r, rows per unit of time.
         window
             W, units of time.
 
@@ -132,16 +132,16 @@ class AgeCurve:
         best = self.best_age
         held_for = np.minimum(memory / (rate * part), self.parts)  # parts, if all are admitted
         staggered = memory * cumulative[best] / (best * part)
-        everyone = rate * np.interp(held_for, np.arange(cumulative.size), cumulative)
-        return np.where(held_for <= best, np.minimum(staggered, rate * self.total), everyone)
+        all_rows = rate * np.interp(held_for, np.arange(cumulative.size), cumulative)
+        return np.where(held_for <= best, np.minimum(staggered, rate * self.total), all_rows)
 
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _steepest(heights: Floats) -> Floats:
-    """Give from each place the steepest slope to a later one; 0 from the last."""
+    """Compute from each place the steepest slope to a later one; 0 from the last."""
     slopes = np.zeros(heights.size)
-    # From the end backwards, with the corners of the concave curve above what comes later: a
-    # corner that lies below the line from here to the next one is none any more.
+    # From the end backwards, with the corners of the smallest concave curve above the rest. A
+    # corner is dropped if it lies below the line from here to the next one.
     corners = np.empty(heights.size, np.int64)
     corners[0] = heights.size - 1
     last = 0

@@ -1,8 +1,8 @@
-"""Totals and averages of a sampled join, with intervals that know which rows came together.
+"""Totals and averages of a sampled join, with intervals that take clusters into account.
 
 Rows of a cluster were kept or lost together, those of different clusters independently. Glossary:
-w a row's weight (one over the chance with which its cluster was kept), y its value, T a total,
-V the variance of an estimate, R an average, nu degrees of freedom.
+w a row's weight (one over the probability that its cluster was kept), y its value, T a total, V
+the variance of an estimate, R an average, nu degrees of freedom.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
 ]
 
 LEAST_CLUSTERS = 20.0
-"""Effective clusters below which there is no interval; docs/estimation.md has how it was chosen.
+"""With fewer effective clusters there is no interval; docs/estimation.md explains the number.
 
-The squared skewness of an estimate is at most about one over them. Cochran's rule for intervals
-by the normal distribution (Sampling Techniques, 1977, section 2.15) is 1 / 25.
+The squared skewness of an estimate is at most about one over the effective clusters. Cochran's
+rule for intervals by the normal distribution (Sampling Techniques, 1977, section 2.15) is 1 / 25.
 """
 
 TOO_FEW = "too few clusters"
 TOO_ALIKE = "values too alike"
 
-# Of the normal distribution: 95 % lies within so many deviations.
+# 95 % of the normal distribution lies within this many standard deviations.
 _Z = 1.959964
 
 STUDENT = (
@@ -46,25 +46,24 @@ STUDENT = (
     (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384,
 )
 """Student's t at 97.5 %, as a polynomial in 1 / nu (Cornish and Fisher; Abramowitz and Stegun
-26.7.5); off by less than 0.00002 for 20 degrees of freedom or more."""
+26.7.5). The error is below 0.00002 for 20 degrees of freedom or more."""
 
 ALIKE_VARIANCE, ALIKE_FOURTH = 1e-12, 1e-13
-"""Of the sizes of the numbers that it is the difference of: less than this may be all rounding."""
+"""A difference smaller than this share of the numbers subtracted may be all rounding error."""
 
 
 @dataclass(frozen=True)
 class SampleEstimate:
-    """An estimate from a sample, with its 95 % interval if there is enough to tell.
+    """An estimate from a sample, with its 95 % interval if the sample is large enough.
 
     Attributes
     ----------
     value
-        The best guess.
+        The estimate.
     low, high
-        In 95 of 100 cases the true number is from `low` to `high`; both None if nothing true can
-        be said.
+        The 95 % confidence interval; both None if there is none.
     clusters
-        Sampled clusters that it is made of.
+        Number of sampled clusters that it was made from.
     note
         Why there is no interval; None if there is one.
 
@@ -83,7 +82,7 @@ class SampleEstimate:
     note: str | None = None
 
     def __str__(self) -> str:
-        """Give the number and its interval."""
+        """Return the number and its interval, as text."""
         if self.low is None or self.high is None:
             return f"{self.value:.3g} ({self.note})"
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
@@ -92,17 +91,17 @@ class SampleEstimate:
 def total_of(
     values: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike
 ) -> SampleEstimate:
-    """Estimate a total: Horvitz and Thompson's, with the variance of samples drawn by cluster.
+    """Estimate a total by Horvitz and Thompson, with the variance of samples drawn by cluster.
 
-    Where all values are 0 or more the interval is that of the total's logarithm, and does not
-    begin below what was seen. Otherwise it is symmetric.
+    If all values are 0 or more, the interval is that of the total's logarithm, and its lower end
+    is at least the sum of the sample. Otherwise it is symmetric.
 
     Parameters
     ----------
     values
         One for each sampled row, finite; all 1 for a count.
     weights
-        One over the chance of each row, 1 or more.
+        One over the probability of each row, 1 or more.
     clusters
         The cluster of each row: whole numbers.
 
@@ -119,8 +118,8 @@ def total_of(
     References
     ----------
     Särndal, Swensson and Wretman, Model Assisted Survey Sampling (1992), section 3.5 (Poisson
-    sampling), with clusters for elements. Departs from it where the chance of a cluster fell while
-    it was sampled: then the pair term w_s w_t - max(w_s, w_t) is replaced by
+    sampling), with clusters for elements. Departs from it where the probability of a cluster fell
+    while it was sampled: then the pair term w_s w_t - max(w_s, w_t) is replaced by
     w_s w_t - sqrt(w_s w_t), which is no smaller, so that one pass over the rows is enough.
     """
     y, w = np.asarray(values, dtype=np.float64), np.asarray(weights, dtype=np.float64)
@@ -141,7 +140,7 @@ def total_of(
     if y.min() < 0:
         reach = deviations * math.sqrt(variance)
         return SampleEstimate(total, total - reach, total + reach, count)
-    # A total of skewed parts: its logarithm is nearer to normal than it is itself.
+    # The parts are skewed: the logarithm of the total is closer to normal than the total.
     spread = math.exp(deviations * math.sqrt(math.log1p(variance / total**2)))
     return SampleEstimate(total, max(total / spread, float(y.sum())), total * spread, count)
 
@@ -175,7 +174,7 @@ def average_of(
     of_ones = sums[1] ** 2 - sums[3] ** 2
     # v_c as for a total, of the residuals x - R in place of y.
     parts = (sums[0] - average * sums[1]) ** 2 - (sums[2] - average * sums[3]) ** 2
-    # The size must be known about as well as the residuals, for the ratio to behave.
+    # The ratio is near normal only if the size is known about as well as the residuals.
     freedom = min(_freedom(parts), _freedom(of_ones))
     variance, least = float(parts.sum()), of_values.sum() + average**2 * of_ones.sum()
     fourth, least_fourth = (parts**2).sum(), (of_values**2).sum() + average**4 * (of_ones**2).sum()
@@ -188,13 +187,13 @@ def average_of(
 
 
 def _numbered(clusters: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], int]:
-    """Number the clusters from 0; also say how many there are."""
+    """Number the clusters from 0; also return how many there are."""
     found, numbers = np.unique(np.asarray(clusters), return_inverse=True)
     return numbers, len(found)
 
 
 def _freedom(parts: npt.NDArray[Any]) -> float:
-    """Give as how many equal parts these vary; 0 if they do not add up to more than nothing."""
+    """Return the number of equal parts with the same variance; 0 if the sum is not above 0."""
     total = float(parts.sum())
     return total**2 / float((parts**2).sum()) if total > 0 else 0.0
 

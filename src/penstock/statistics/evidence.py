@@ -1,4 +1,4 @@
-"""Which of several models predicts best, with the reasons, and without changing back and forth."""
+"""Choice of the model that predicts best, with a margin so that it does not go back and forth."""
 
 from __future__ import annotations
 
@@ -14,34 +14,33 @@ __all__ = ["Evidence"]
 
 Floats = npt.NDArray[np.float64]
 
-# Another model is followed once it has predicted better by so much (logarithm of likelihood: the
-# odds are e**5 to 1).
+# Another model is followed once its log-likelihood is higher by this (odds of e**5 to 1).
 _MARGIN = 5.0
-# And, the first time, rests on so many matches, unless it is beyond doubt: two or three watched
-# tuples can agree with anything.
+# The first change also needs this many matches, unless the lead is beyond doubt: two or three
+# monitored rows can agree with any model.
 _ENOUGH = 50.0
 _BEYOND_DOUBT = 4 * _MARGIN
-# No tuple is so hopeless that it could not match: predictions are at least this part of the mean.
+# Any row may match: predictions are at least this part of the mean.
 _LEAST = 0.02
 
 
 class Evidence:
-    """How well each model has predicted numbers of matches, of late.
+    """How well each model has predicted the number of matches recently.
 
-    Models are compared by the likelihood of what came, with numbers of matches taken as Poisson's.
+    Models are compared by the likelihood of the observed matches, as Poisson numbers.
 
     Parameters
     ----------
     names
-        Of the models; the first one is followed until there is something to go by. The last one
-        includes the others.
+        Names of the models. The first one is followed until there is enough evidence. The last
+        one includes the others.
 
     Attributes
     ----------
     followed
-        The model that is followed.
+        Index of the model that is followed.
     is_decided
-        Whether it was chosen for something that came.
+        Whether it was chosen by evidence.
 
     Examples
     --------
@@ -58,22 +57,22 @@ class Evidence:
         self.names = tuple(names)
         self.followed = 0
         self._scores = np.zeros(len(names))
-        self._seen = 0.0  # matches on which all of this rests
+        self._seen = 0.0  # matches that the scores are based on, faded
         self.is_decided = False
 
     def add(self, predicted: Sequence[Floats], came: Floats, weights: Floats, fade: float) -> bool:
-        """Compare predictions with what came; say whether another model is followed from now on.
+        """Compare predictions with observed matches; return whether another model is followed now.
 
         Parameters
         ----------
         predicted
-            For each model, the matches that it expected of each tuple.
+            For each model, the matches that it expected of each row.
         came
-            The matches of each tuple.
+            The observed matches of each row.
         weights
-            Of the tuples; 1 on average.
+            Weights of the rows; 1 on average.
         fade
-            What counted until now counts so much less.
+            Factor by which earlier evidence is reduced.
         """
         self._scores *= fade
         self._seen = self._seen * fade + float(came.sum())
@@ -83,8 +82,8 @@ class Evidence:
         ahead = float(self._scores.max() - self._scores[self.followed])
         if self._seen < _ENOUGH and ahead < _BEYOND_DOUBT and not self.is_decided:
             return False
-        # The last one follows from the others where they are right: at first it has the benefit
-        # of the doubt.
+        # The last model includes the others, and so fits if one of them does: it is preferred
+        # in the first decision.
         favour = np.zeros(self._scores.size)
         if not self.is_decided:
             favour[[name == self.names[-1] for name in self.names]] = 2 * _MARGIN
@@ -97,14 +96,14 @@ class Evidence:
         return True
 
     def leads(self) -> Floats:
-        """Give by how much the best model has predicted better than each: 0 for itself."""
+        """Return how far each model is behind the best one; 0 for the best itself."""
         leads: Floats = self._scores.max() - self._scores
         return leads
 
     def by_name(self) -> tuple[dict[str, int], dict[str, float]]:
-        """Give whether each name is followed, and how far its best model is behind the best.
+        """Return whether each name is followed, and how far its best model is behind the best one.
 
-        Nothing if there is only one name.
+        Both are empty if there is only one name.
         """
         names = list(dict.fromkeys(self.names))
         if len(names) == 1:
@@ -120,14 +119,14 @@ class Evidence:
         return follows, behind
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Give the state, for `restore`."""
+        """Return the state, for `restore`."""
         return {
             "evidence": np.append(self._scores, self._seen),
             "followed": np.array([self.followed, int(self.is_decided)]),
         }
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Go on where the saved one stopped."""
+        """Continue from a saved state."""
         *scores, self._seen = saved["evidence"].tolist()
         self._scores = np.array(scores)
         self.followed, self.is_decided = int(saved["followed"][0]), bool(saved["followed"][1])

@@ -1,4 +1,4 @@
-"""How often each value comes in a stream, of late: exact up to a limit, heavy hitters above it."""
+"""Recent frequencies of a stream's keys: exact up to a limit, heavy hitters above it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Frequencies"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# SplitMix64's constant; keys may be plain numbers, whose lower bits are all alike.
+# SplitMix64's constant; keys may be plain numbers, whose lower bits are often equal.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
-# Counts are kept in units that grow as time goes on, and brought back to 1 when they reach this.
+# Counts are kept in a unit that grows with time, and is set back to 1 when it reaches this.
 _LARGE_UNIT = 1e60
 _TINY = 2.0**-52
 
@@ -27,13 +27,13 @@ _TINY = 2.0**-52
 class Frequencies:
     """Counts of keys that fade with a half-life, in bounded memory.
 
-    Up to `limit` keys every count is exact. When there are more, the rarer half is forgotten: a
-    key that is left out has a count below all that are kept, so heavy hitters are never lost.
+    Up to `limit` keys every count is exact. When there are more, the rarer half is dropped. A
+    dropped key has a lower count than all that are kept, so heavy hitters are never lost.
 
     Parameters
     ----------
     limit
-        Keys that are remembered.
+        Number of keys that are kept.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class Frequencies:
 
     References
     ----------
-    `srivastava04` 2.3 asks for frequencies in small space. Forgetting the rarer half at a time is
-    how Apache DataSketches' frequent-items sketch purges (with the median); that library has no
-    fading and takes one Python object at a time, 100 times slower than this loop.
+    `srivastava04` 2.3 asks for frequencies in small space. Dropping the rarer half at a time is
+    how the frequent-items sketch of Apache DataSketches purges (with the median). That library
+    has no fading, and takes one Python object at a time, 100 times slower than this loop.
     """
 
     def __init__(self, limit: int = 1 << 16) -> None:
@@ -58,26 +58,26 @@ class Frequencies:
         self._counts = np.zeros(64)  # 0 where there is no key; in units of `_unit`
         self._size = 0
         self._total = 0.0
-        self._unit = 1.0  # what an arrival counts now
+        self._unit = 1.0  # the count that one arrival adds now
 
     @property
     def total(self) -> float:
-        """Arrivals, faded."""
+        """Number of arrivals, faded."""
         return self._total
 
     def fade(self, factor: float) -> None:
-        """Let all that has come count less."""
+        """Multiply all counts by a factor."""
         self._total *= factor
         self._unit /= factor
         if self._unit > _LARGE_UNIT:
-            # Without those that have faded away: a count of 0 would be a hole in the table.
+            # Counts that have faded to 0 are dropped: they would look like free places.
             held = np.flatnonzero(self._counts > self._unit / _LARGE_UNIT)
             counts = self._counts[held] / self._unit
             self._refill(self._keys[held], counts, self._keys.size)
             self._unit = 1.0
 
     def add(self, keys: Integers) -> None:
-        """Count arrivals; in whatever order and in how many calls, the counts are the same."""
+        """Count arrivals; the counts do not depend on their order, nor on the number of calls."""
         needed = self._size + keys.size
         if 2 * needed > self._keys.size:
             self._resize(1 << (4 * needed - 1).bit_length())
@@ -85,29 +85,29 @@ class Frequencies:
         self._total += keys.size
 
     def forget(self) -> None:
-        """Forget the rarer half of the keys if there are more than the limit."""
+        """Drop the rarer half of the keys if there are more than the limit."""
         if self._size <= self._limit:
             return
         held = np.flatnonzero(self._counts)
         keys, counts = self._keys[held], self._counts[held]
-        # Of equal counts, by a number that follows from the key: never by where they happen to lie.
+        # Equal counts are ordered by a hash of the key, never by their places in the table.
         mixed = (keys.view(np.uint64) * _SPREAD) >> _SHIFT
         standing = counts * (1.0 + mixed.astype(np.float64) * _TINY)
         kept = standing > np.partition(standing, -self._limit // 2)[-self._limit // 2]
         self._refill(keys[kept], counts[kept], 1 << (4 * self._limit - 1).bit_length())
 
     def of(self, keys: Integers) -> Floats:
-        """Give each key's count, faded; 0 if it is not known."""
+        """Return each key's count, faded; 0 if the key is not known."""
         counts = np.empty(keys.size)
         _look_up(self._keys, self._counts, keys, counts)
         counts /= self._unit
         return counts
 
     def sample(self, size: int) -> tuple[Integers, Floats]:
-        """Give about so many keys and the arrivals that each stands for.
+        """Return about `size` keys, and the number of arrivals that each stands for.
 
-        Heavy keys stand for themselves. Of the others some stand for all, each with a chance that
-        grows with its count, drawn from the key itself.
+        Heavy hitters stand for themselves. The others are sampled with a probability in
+        proportion to their counts, by a hash of the key.
 
         >>> counts = Frequencies()
         >>> counts.add(np.array([7, 8, 7, 9]))
@@ -124,7 +124,7 @@ class Frequencies:
         return keys[drawn][order], np.maximum(counts[drawn], threshold)[order]
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Give the state, for `restore`."""
+        """Return the state, for `restore`."""
         held = np.flatnonzero(self._counts)
         order = np.argsort(self._keys[held])
         return {
@@ -134,7 +134,7 @@ class Frequencies:
         }
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Go on where the saved one stopped."""
+        """Continue from a saved state."""
         self._total, self._unit = (float(number) for number in saved["sums"])
         keys, counts = saved["keys"].astype(np.int64), saved["counts"].astype(np.float64)
         self._refill(keys, counts, 1 << max(6, (4 * keys.size).bit_length()))
@@ -151,7 +151,7 @@ class Frequencies:
 
 @njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _find(table: Integers, counts: Floats, key: int) -> int:
-    """Give the place of a key, or the free one where it would be."""
+    """Return the place of a key, or the free place where it would be put."""
     mask = table.size - 1
     at = np.int64((np.uint64(key) * _SPREAD) >> _SHIFT) & mask
     while counts[at] != 0.0 and table[at] != key:

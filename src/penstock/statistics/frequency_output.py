@@ -1,4 +1,4 @@
-"""What PROB makes of its memory, from how often each value comes in each stream."""
+"""The output of PROB for an amount of memory, from the frequencies of values."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ def frequency_output(
     partner_rate: float,
     window: float,
 ) -> Floats:
-    """Give the results per unit of time that PROB makes of so many rows of memory.
+    """Compute the results per unit of time that PROB finds with `rows` rows of memory.
 
-    All tuples of the values that are most frequent in the other stream are kept for their whole
-    lives, as far as memory goes.
+    All rows of the values that are most frequent in the other stream are kept for their whole
+    lives, until memory is full.
 
     Parameters
     ----------
     rows
         M, rows that may be held; numbers of any shape.
     own, partner
-        f of each value in the stream whose window this is, and in the other one; same order.
+        Frequency f of each value in the stream whose window this is, and in the other one, in the
+        same order.
     rate, partner_rate
-        r of the stream and of the other one, tuples per unit of time.
+        r of the stream and of the other one, rows per unit of time.
     window
         W, units of time.
 
@@ -44,8 +45,8 @@ def frequency_output(
 
     References
     ----------
-    `srivastava04` 3.3. Departs from it in that a part of the boundary value's tuples is kept, as
-    PROB does and the formula leaves out.
+    `srivastava04` 3.3. Departs from it in that a part of the rows of the boundary value is kept,
+    as PROB does; the formula leaves that out.
     """
     memory = np.asarray(rows, np.float64)
     mine, other = np.asarray(own, np.float64), np.asarray(partner, np.float64)
@@ -53,7 +54,7 @@ def frequency_output(
     needed = np.concatenate([[0.0], np.cumsum(rate * window * mine[order])])
     made = np.concatenate([[0.0], np.cumsum(mine[order] * other[order])])
     made *= rate * partner_rate * window
-    # Values that never come take no room: keep one point for each amount of memory.
+    # Values that never arrive need no memory: keep one point for each amount of memory.
     keep = np.concatenate([np.diff(needed) > 0, [True]])
     if not rate * window:
         return np.zeros(memory.shape)

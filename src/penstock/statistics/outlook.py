@@ -1,4 +1,4 @@
-"""What is known of one stream's window, in the form in which strategies ask for it."""
+"""Statistics of one stream's window, in the form in which strategies need them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Outlook:
-    """One stream as the strategies see it; times are in parts of a tuple's life.
+    """Statistics of one stream for strategies; times are in parts of a row's life.
 
     Attributes
     ----------
     curve
-        Results of a tuple in each part of its life.
+        Results of a row in each part of its life.
     rate
-        Tuples that come in the time of one part.
+        Rows that arrive in the time of one part.
     likeliness, weights
-        Of the tuples watched: what their keys' frequencies say of each, 1 on average, and how
-        many tuples each stands for.
+        For each monitored row, its expected matches by the frequency of its key, relative to the
+        average row, and the number of rows that it stands for.
     """
 
     curve: AgeCurve
@@ -38,14 +38,14 @@ class Outlook:
 
     @property
     def pace(self) -> float:
-        """Results of a tuple in a part of its life, on average."""
+        """Results of a row in a part of its life, on average."""
         return self.curve.total / max(1, self.curve.parts)
 
 
 def smoothed_curve(matched: Floats, exposed: Floats) -> Floats:
-    """Give p(k) from weighted matches in each part, and the time that tuples spent in it.
+    """Estimate p(k) from the weighted matches in each part, and the time that rows spent in it.
 
-    Neighbours lend each other weight, and a part that nobody has reached is taken to be like the
+    Each part is averaged with its neighbours. A part that no row has reached is estimated by the
     average.
 
     Examples

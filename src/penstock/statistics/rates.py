@@ -1,4 +1,4 @@
-"""How many tuples of each stream come in a unit of time, of late."""
+"""Recent arrival rates: rows of each stream per unit of time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Rates"]
 
 
 class Rates:
-    """Arrival rates that fade with a half-life: tuples that came, over the time that was seen.
+    """Arrival rates that fade with a half-life: rows that arrived, divided by the time observed.
 
     Parameters
     ----------
     streams
-        How many there are.
+        Number of streams.
 
     Examples
     --------
@@ -41,29 +41,29 @@ class Rates:
     def __init__(self, streams: int) -> None:
         self._elapsed = 0.0
         self._seen = np.zeros(streams)
-        self._new = np.zeros(streams, np.int64)  # those that no time has been counted for yet
+        self._new = np.zeros(streams, np.int64)  # rows since the last `pass_time`
 
     @property
     def elapsed(self) -> float:
-        """Time that was seen, faded."""
+        """Time observed, faded."""
         return self._elapsed
 
     def count(self, stream: int, tuples: int) -> None:
-        """Count tuples that came; in how many calls makes no difference."""
+        """Count rows that arrived; the number of calls makes no difference."""
         self._new[stream] += tuples
 
     def pass_time(self, passed: float, factor: float) -> None:
-        """Take in what was counted, and the time in which it came; what came before fades."""
+        """Add the counted rows and the time in which they arrived; earlier ones are faded."""
         self._elapsed = self._elapsed * factor + passed
         self._seen = self._seen * factor + self._new
         self._new[:] = 0
 
     def of(self, stream: int) -> float:
-        """Give a stream's tuples per unit of time; 0 before any time was seen."""
+        """Return a stream's rows per unit of time; 0 before any time has passed."""
         return float(self._seen[stream] / self._elapsed) if self._elapsed else 0.0
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Give the state, for `restore`."""
+        """Return the state, for `restore`."""
         return {
             "elapsed": np.array([self._elapsed]),
             "seen": self._seen.copy(),
@@ -71,7 +71,7 @@ class Rates:
         }
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Go on where the saved one stopped."""
+        """Continue from a saved state."""
         self._elapsed = float(saved["elapsed"].item())
         self._seen = saved["seen"].astype(np.float64)
         self._new = saved["new"].astype(np.int64)

@@ -1,4 +1,4 @@
-"""How much of the answer was given: an estimate with an interval, from the watched tuples."""
+"""Estimates of recall and of the true result's size, from the monitored rows."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 __all__ = ["Estimate", "recall_of", "size_of"]
 
-# Of the normal distribution: 95 % lies within so many deviations.
+# 95 % of the normal distribution lies within this many standard deviations.
 _DEVIATIONS = 1.959964
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number that was not counted but estimated, with its 95 % interval.
+    """An estimated number, with its 95 % interval.
 
     Attributes
     ----------
     value
-        The best guess.
+        The estimate.
     low, high
-        In 95 of 100 cases the true number is from `low` to `high`.
+        The 95 % confidence interval.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        """Give the number and its interval."""
+        """Return the number and its interval, as text."""
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
@@ -43,16 +43,16 @@ def size_of(emitted: float, total: float, variance: float) -> Estimate | None:
     Parameters
     ----------
     emitted
-        Results that were given: there are no fewer.
+        Results that were emitted; the true number is at least this.
     total
-        The watched tuples' results, each times the number of tuples that it stands for.
+        The results of the monitored rows, each times the number of rows that it stands for.
     variance
-        Of `total`, estimated.
+        Estimated variance of `total`.
 
     Returns
     -------
     Estimate or None
-        None if the watched tuples have not seen any result, so that nothing can be said.
+        None if the monitored rows have no result, so that there is nothing to estimate from.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def size_of(emitted: float, total: float, variance: float) -> Estimate | None:
     """
     if total <= 0:
         return None
-    # A total of skewed parts: its logarithm is nearer to normal than it is itself.
+    # The parts are skewed: the logarithm of the total is closer to normal than the total.
     spread = math.exp(_DEVIATIONS * math.sqrt(math.log1p(max(variance, 0.0) / total**2)))
     bound = float(emitted)
     return Estimate(*(max(size, bound) for size in (total, total / spread, total * spread)))
 
 
 def recall_of(emitted: float, total: float, variance: float) -> Estimate | None:
-    """Estimate the share of the true result that was given; parameters as in `size_of`.
+    """Estimate the share of the true result that was emitted; parameters as in `size_of`.
 
     Examples
     --------

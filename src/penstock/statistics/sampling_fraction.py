@@ -1,4 +1,4 @@
-"""The fraction that a sample may have for its rows to fit in memory."""
+"""The largest sampling fraction for which the sampled rows fit in memory."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["cluster_chances", "fraction_by_size", "fraction_of_clusters", "solve
 
 Floats = npt.NDArray[np.float64]
 
-# No smaller fraction is looked for: with it a window of a million million rows gives one result.
+# The smallest fraction considered: with it a window of 10**12 rows gives one result.
 _LEAST = 1e-12
 
-# Halvings of the range of log p, from the least fraction to 1: p is then right to 1e-9.
+# Bisection steps of log p, from the smallest fraction to 1: the error of p is then 1e-9.
 _HALVINGS = 35
 
 
 def fraction_of_clusters(rows: float, tuples: float) -> float:
-    """Give EQ-CLUSTER's p: the chance of each tuple to be kept for its whole life.
+    """Compute EQ-CLUSTER's p: the probability of each row to be kept for its whole life.
 
     Parameters
     ----------
     rows
         M, rows that are held on average.
     tuples
-        r W, tuples that are alive on average.
+        r W, rows that are in the window on average.
 
     Examples
     --------
@@ -47,11 +47,11 @@ def fraction_of_clusters(rows: float, tuples: float) -> float:
 
 
 def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -> float:
-    """Give PPS-CLUSTER's factor: a tuple is kept with the chance min(1, factor * size).
+    """Compute PPS-CLUSTER's factor: a row is kept with probability min(1, factor * size).
 
     It solves: rows = sum of tuples * min(1, factor * size) over the values. The sum is linear
-    between the factors at which one more value becomes certain, so that one sort replaces the
-    iterative procedure that the paper leaves out.
+    between the factors at which one more value becomes certain to be kept. So one sort replaces
+    the iterative procedure that the paper does not spell out.
 
     Parameters
     ----------
@@ -60,13 +60,14 @@ def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -
     sizes
         n(s), or anything in proportion to it, for each value: 0 or more.
     tuples
-        r W f(v), tuples of each value that are alive on average; same order.
+        r W f(v), rows of each value that are in the window on average; same order.
 
     Returns
     -------
     float
-        The factor, one over a size: 0 without memory, infinite if all tuples fit. Values of size
-        0 are never kept unless all fit; if all others do, it is the least factor that keeps them.
+        The factor, one over a size: 0 without memory, infinite if all rows fit. Rows of size 0
+        are kept only if all rows fit. If all others fit, it is the smallest factor that keeps
+        those.
 
     Examples
     --------
@@ -85,8 +86,8 @@ def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -
     counted = (size > 0) & (count > 0)
     largest = np.argsort(-size[counted], kind="stable")
     size, count = size[counted][largest], count[counted][largest]
-    # At a factor of 1 / size all larger values are certain, and the others as likely as they are
-    # large next to this one.
+    # At a factor of 1 / size all larger values are certain to be kept. The others are kept with
+    # the probability of their size relative to this one.
     certain = np.cumsum(count)
     likely = np.cumsum((count * size)[::-1])[::-1] - count * size
     factors = np.concatenate([[0.0], 1 / size])
@@ -95,14 +96,14 @@ def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -
 
 
 def cluster_chances(factor: float, sizes: npt.ArrayLike) -> Floats:
-    """Give PPS-CLUSTER's chance of each tuple to be kept: min(1, factor * size).
+    """Compute PPS-CLUSTER's probability of each row to be kept: min(1, factor * size).
 
     Parameters
     ----------
     factor
-        As `fraction_by_size` gives it; infinite if all are kept, those of size 0 too.
+        From `fraction_by_size`; infinite if all rows are kept, also those of size 0.
     sizes
-        n(s) of each tuple, in the same unit as there.
+        n(s) of each row, in the same unit as there.
 
     Examples
     --------
@@ -118,20 +119,20 @@ def cluster_chances(factor: float, sizes: npt.ArrayLike) -> Floats:
 
 
 def solve_fraction(rows: float, held: Callable[[float], float]) -> float:
-    """Give the fraction for which so many rows are held on average.
+    """Find the fraction for which `rows` rows are held on average.
 
     Parameters
     ----------
     rows
         M, rows that may be held.
     held
-        How many rows a fraction above 0, at most 1, needs; never falling. It is called at most 36
-        times.
+        Returns the rows that a fraction above 0 and at most 1 needs; never falling. It is called
+        at most 36 times.
 
     Returns
     -------
     float
-        p: 1 if that fits, never below 1e-12.
+        p: 1 if all rows fit, never below 1e-12.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def solve_fraction(rows: float, held: Callable[[float], float]) -> float:
     """
     if held(1.0) <= rows:
         return 1.0
-    # Halving log p: a fraction of a thousandth is found with as many digits as one of a half.
+    # Bisection of log p: a small fraction gets as many digits as a large one.
     low, high = math.log(_LEAST), 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

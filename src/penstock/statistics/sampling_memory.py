@@ -1,4 +1,4 @@
-"""How many rows UNIFORM holds: the share of its life for which a tuple is kept."""
+"""The memory of UNIFORM: the share of its life for which a row is held."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ __all__ = ["mean_for", "uniform_share", "uniform_share_at_random", "uniform_shar
 
 Floats = npt.NDArray[np.float64]
 
-# A count this close below a whole number, relatively, has reached it: the noise of sums of floats
-# must not put a match off to the end of the window.
+# A count this close below a whole number, relatively, has reached it: a rounding error must not
+# move a match to the end of the window.
 _TOLERANCE = 1e-9
 
-# For a fraction of 1, instead of infinity: exp(-700) is all but 0, and exp(700) is still a number.
+# For a fraction of 1, instead of infinity: exp(-700) is almost 0, and exp(700) is still finite.
 _CERTAIN = 700.0
 
-# Instead of no match in a life, where a formula would be 0 / 0.
+# Instead of 0 matches in a life, for which a formula would be 0 / 0.
 _RARE = 1e-12
 
 
 def uniform_share(
     fraction: npt.ArrayLike, matches: npt.ArrayLike, limit: npt.ArrayLike | None = None
 ) -> Floats:
-    """Give the share of its life for which UNIFORM holds a tuple, by the frequency model.
+    """Compute the share of its life for which UNIFORM holds a row, by the frequency model.
 
-    The matches come evenly over the life, the i-th at i/n of it. Each of the first `limit` is
-    chosen with the fraction as its chance, and the tuple is held until the last chosen one; or
-    for its whole life if that one never comes. Times r W f(v), summed over the values, this is
-    the number of rows that are held on average.
+    The matches are spread evenly over the life, the i-th at i/n of it. Each of the first `limit`
+    matches is chosen with probability `fraction`. The row is held until the last chosen one, or
+    for its whole life if that match does not occur. Times r W f(v), summed over the values, this
+    is the number of rows that are held on average.
 
     Parameters
     ----------
     fraction
-        p, the chance of each result to be in the sample, from 0 to 1.
+        p, the probability of each result to be in the sample, from 0 to 1.
     matches
-        n, results of a tuple in its whole life, 0 or more, whole or not; broadcast with the
+        n, results of a row in its whole life, 0 or more, whole or not; broadcast with the
         others.
     limit
-        N, after how many matches the tuple is discarded, 0 or more, whole: n(s) as Fig. 4 uses
-        it. By default it is n itself, whole or not, as in Theorem 4.2. That is not what happens
-        to a tuple if n is not whole, and far from it if n is below 1.
+        N, number of matches after which the row is discarded, 0 or more, whole: n(s) as Fig. 4
+        uses it. By default it is n itself, whole or not, as in Theorem 4.2. That is an
+        approximation if n is not whole, and a poor one if n is below 1.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def uniform_share(
     if limit is None:
         return _mean_place(decay, n)
     # With q = 1 - p, sum over i = 1 .. N of p q^(N-i) min(i/n, 1): up to m, the last match that
-    # comes, this is the theorem's sum for m matches; beyond, a whole life.
+    # occurs, this is the theorem's sum for m matches; beyond, a whole life.
     last = np.asarray(limit, np.float64)
     come = np.minimum(last, np.floor(n * (1 + _TOLERANCE)))
     by_then = np.minimum(come / np.maximum(n, np.finfo(float).tiny), 1.0)
@@ -73,10 +73,10 @@ def uniform_share(
 def uniform_share_at_random(
     fraction: npt.ArrayLike, matches: npt.ArrayLike, limit: npt.ArrayLike
 ) -> Floats:
-    """Give the share of its life for which UNIFORM holds a tuple whose matches come at random.
+    """Compute the share of its life for which UNIFORM holds a row with random matches.
 
-    The number of its matches is then a Poisson number X with mean n. The i-th comes, or the life
-    ends, on average at E[min(X, i)] / n of it, so that the share is E[X * u(X)] / n, u being
+    The number of its matches is then a Poisson number X with mean n. The i-th match occurs, or
+    the life ends, on average at E[min(X, i)] / n of it. So the share is E[X * u(X)] / n, u being
     `uniform_share`. That is less than u(n), which is too large by 58 % for n = N = 1 and by 14 %
     for n = 1, N = 4. Here X takes three values, 0 being one: within 8 % for any N, within 2 % for
     N = n + 2 sqrt(n) + 1 or more.
@@ -93,7 +93,7 @@ def uniform_share_at_random(
 
     References
     ----------
-    `srivastava04` 4.3 names the two errors of n(s), too low and too high; the formula is ours.
+    `srivastava04` 4.3 describes the two errors of n(s), too low and too high. The formula is ours.
     """
     # Of X where it is not 0: mean n + e, variance (n + e) (1 - e), with e = n / (exp(n) - 1). The
     # two values for which the third moment is right too, as in Gauss's quadrature, lie evenly
@@ -116,21 +116,21 @@ def uniform_share_at_random(
 def uniform_share_by_age(
     fraction: npt.ArrayLike, cumulative: npt.ArrayLike, limit: npt.ArrayLike
 ) -> Floats:
-    """Give the share of its life for which UNIFORM holds a tuple, by the age model.
+    """Compute the share of its life for which UNIFORM holds a row, by the age model.
 
-    As `uniform_share`, except that the i-th match comes at the age at which the curve reaches i.
+    As `uniform_share`, except that the i-th match occurs at the age at which the curve reaches i.
     Times r W this is the number of rows that are held on average.
 
     Parameters
     ----------
     fraction
-        p, the chance of each result to be in the sample, from 0 to 1.
+        p, the probability of each result to be in the sample, from 0 to 1.
     cumulative
-        C(0) = 0, C(1), ... along the last axis: results of a tuple by each age, the ages being
+        C(0) = 0, C(1), ... along the last axis: results of a row up to each age, the ages being
         equal parts of the window; whole or not, never falling.
     limit
-        N, after how many matches the tuple is discarded, 0 or more, whole; broadcast with the
-        fraction and with all but the last axis of the curve.
+        N, number of matches after which the row is discarded, 0 or more, whole; broadcast with
+        the fraction and with all but the last axis of the curve.
 
     Examples
     --------
@@ -139,8 +139,8 @@ def uniform_share_by_age(
 
     References
     ----------
-    `srivastava04` 4.2.2, Theorem 4.3. Departs from it in that a match comes within a part of the
-    window, not at its end: the parts are coarse.
+    `srivastava04` 4.2.2, Theorem 4.3. Departs from it in that a match occurs within a part of
+    the window, not at its end: the parts are coarse.
     """
     by_age = np.asarray(cumulative, np.float64)
     parts = by_age.shape[-1] - 1
@@ -167,28 +167,28 @@ def uniform_share_by_age(
 
 
 def mean_for(rows: float, chance_of_more: float = 0.05) -> float:
-    """Give the mean number of rows held for which there are seldom more than `rows`.
+    """Compute the mean number of rows held for which there are rarely more than `rows`.
 
-    If tuples come as a Poisson process and each is held for a time of its own, the number held
-    is a Poisson number: its variance is its mean. If they come at an even pace it varies less.
-    It varies more if tuples of one value, which share their matches, are many: for 40 tuples of
-    one value, n = N = 5, the variance was three times the mean; for 4 tuples of each of ten
-    values, 1.2 times.
-    The mean for which a Poisson number is above `rows` with the given chance is a quantile of the
-    gamma distribution, here by the approximation of Wilson and Hilferty, within 3 % from 1 row on
-    and 0.1 % from 10 rows on for a chance of 0.05.
+    If rows arrive as a Poisson process and are held independently, the number held is a Poisson
+    number: its variance is its mean. If they arrive at an even pace, it varies less. It varies
+    more if many rows have the same value, as these share their matches: for 40 rows of one value,
+    n = N = 5, the variance was three times the mean; for 4 rows of each of ten values, 1.2 times.
+
+    The mean for which a Poisson number is above `rows` with a given probability is a quantile of
+    the gamma distribution. It is computed by the approximation of Wilson and Hilferty. For a
+    probability of 0.05 its error is below 3 % from 1 row on, and below 0.1 % from 10 rows on.
 
     Parameters
     ----------
     rows
         M, rows that may be held.
     chance_of_more
-        How often more may be wanted, above 0 and below 1.
+        Probability that more rows are needed, above 0 and below 1.
 
     Returns
     -------
     float
-        The mean; never below the one for which as much as one row is wanted with that chance.
+        The mean; at least the one for which a row is needed at all with that probability.
 
     Examples
     --------
@@ -208,17 +208,17 @@ def mean_for(rows: float, chance_of_more: float = 0.05) -> float:
 
 
 def _decay(fraction: Floats) -> Floats:
-    """Give -log(1 - p): the chance that none of n matches is chosen is exp(-decay n)."""
+    """Return -log(1 - p): the probability that none of n matches is chosen is exp(-decay n)."""
     with np.errstate(divide="ignore"):
         return np.minimum(-np.log1p(-fraction), _CERTAIN)
 
 
 def _mean_place(decay: Floats, matches: Floats) -> Floats:
-    """Give the theorem's 1 - q (1 - q^n) / (p n): where among n matches the last chosen one is.
+    """Compute the theorem's 1 - q (1 - q^n) / (p n): the place of the last chosen of n matches.
 
     With a = -log q it is 1 - (1 - exp(-n a)) / (n a) * a / (exp(a) - 1), and with s(x) =
     (exp(x) - 1) / x - 1 that is (s(a) - s(-n a)) / (1 + s(a)): two terms of one sign, so that
-    nothing is lost where p or n is all but 0.
+    no digits are lost if p or n is almost 0.
     """
     one = _excess(decay)
     place: Floats = (one - _excess(-decay * matches)) / (1 + one)
@@ -226,8 +226,8 @@ def _mean_place(decay: Floats, matches: Floats) -> Floats:
 
 
 def _excess(x: Floats) -> Floats:
-    """Give (exp(x) - 1) / x - 1, and 0 for 0."""
-    # Below 0.01 the first term would be all but 1; six terms of the series are exact to 1e-15.
+    """Return (exp(x) - 1) / x - 1, and 0 for 0."""
+    # Below 0.01 the first term would be almost 1; six terms of the series are exact to 1e-15.
     small = x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7)))))
     near = np.abs(x) < 0.01
     divisor = np.where(near, 1.0, x)

@@ -1,4 +1,4 @@
-"""What a stream's window makes of its memory where rows stay by weight and age together."""
+"""The output of a stream's window for an amount of memory, if rows are kept by weight and age."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def score_output(
     shares: npt.ArrayLike,
     rate: float,
 ) -> Floats:
-    """Give the worth of results, per part of a life, that is made of so many rows of memory.
+    """Compute the weight of the results, per part of a life, with `rows` rows of memory.
 
-    A tuple of weight w gives w p(k) in the part k of its life. Rows stay where w times the slope
-    of the least concave curve above C, the sum of p, is greatest: where that curve is straight
-    some tuples stay for the whole of it and others are not taken in.
+    A row of weight w gives w p(k) in part k of its life. Those rows are kept for which w times
+    the slope of the smallest concave curve above C, the sum of p, is highest. Where that curve is
+    straight, some rows are kept for the whole straight part and others are not admitted.
 
     Parameters
     ----------
     rows
         M, rows that may be held; numbers of any shape.
     matches
-        p(1), p(2), ...: results of a tuple of weight 1 in each part of its life.
+        p(1), p(2), ...: results of a row of weight 1 in each part of its life.
     weights, shares
-        The weights that tuples have, and the share of the tuples that has each.
+        The weights that rows have, and the share of the rows that has each.
     rate
-        Tuples that come in the time of one part.
+        Rows that arrive in the time of one part.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def score_output(
 
 
 def _concave_slopes(matches: Floats) -> Floats:
-    """Give the slope, in each part, of the least concave curve above the sum of matches.
+    """Compute the slope, in each part, of the smallest concave curve above the sum of matches.
 
     >>> _concave_slopes(np.array([1.0, 1, 2, 1])).round(3).tolist()
     [1.333, 1.333, 1.333, 1.0]

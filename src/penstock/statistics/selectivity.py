@@ -9,25 +9,25 @@ import numpy.typing as npt
 def probe_order(
     faced: npt.NDArray[np.int64], found: npt.NDArray[np.int64], held: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Order the windows that each stream's tuples probe: smallest expected number of matches first.
+    """Order the windows that each stream's rows probe: smallest expected number of matches first.
 
-    A small first window means few partial results to carry into the next ones. The expected
-    number is the share of rows faced that fitted so far, times the rows held now; a window that
-    was never faced is taken to match like the average of those that were.
+    If the first window has few matches, there are few partial results to extend. The expected
+    number is the share of probed rows that matched so far, times the rows held now. A window
+    that was never probed is estimated by the average of the others.
 
     Parameters
     ----------
     faced
-        ``faced[s, w]``: rows of window w that probes by tuples of stream s stood against.
+        ``faced[s, w]``: rows of window w that were compared with rows of stream s.
     found
-        How many of them fitted.
+        How many of them matched.
     held
         Rows held in each window now.
 
     Returns
     -------
     order
-        ``order[s]``: the other streams, in the order in which a tuple of s probes them.
+        ``order[s]``: the other streams, in the order in which a row of s probes them.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A random sample of the values that came in a stream, of late, for predicates that compare."""
+"""A random sample of a stream's recent values, for predicates that compare values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Floats = npt.NDArray[np.float64]
 
 
 class ValueSample:
-    """A sample in which a value that came one half-life earlier is half as likely to be.
+    """A sample that holds a value half as likely if it arrived one half-life earlier.
 
     Parameters
     ----------
     size
-        Values that are kept.
+        Number of values that are kept.
 
     Examples
     --------
@@ -33,30 +33,30 @@ class ValueSample:
     References
     ----------
     Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006), with weights that
-    grow as time goes on.
+    grow with time.
     """
 
     def __init__(self, size: int = 2048) -> None:
         self._size = size
         self._values = np.zeros(0)
-        self._orders = np.zeros(0)  # the least ones stay
+        self._orders = np.zeros(0)  # the smallest ones are kept
         self._sorted = np.zeros(0)
 
     def add(self, values: Floats, draws: Floats, age: float) -> None:
-        """Take in values.
+        """Add values that arrived.
 
         Parameters
         ----------
         values
-            Those that came.
+            The values.
         draws
             A random number in [0, 1) for each.
         age
-            When they came, in half-lives since the stream began.
+            Time of arrival, in half-lives since the stream began.
         """
         if not values.size:
             return
-        # With weight w = 2**age the key is -log(u) / w; its logarithm, so that nothing overflows.
+        # With weight w = 2**age the order is -log(u) / w; its logarithm, so that nothing overflows.
         with np.errstate(divide="ignore"):
             orders = np.log(-np.log(np.maximum(draws, 1e-300))) - age * np.log(2.0)
         everything = np.concatenate([self._values, values])
@@ -66,18 +66,18 @@ class ValueSample:
         self._sorted = np.sort(self._values)
 
     def share_between(self, low: Floats, high: Floats) -> Floats:
-        """Give the share of values from `low` to `high`, both included; 0 if there are none."""
+        """Return the share of values from `low` to `high`, both included; 0 if there are none."""
         after = np.searchsorted(self._sorted, high, side="right")
         before = np.searchsorted(self._sorted, low, side="left")
         inside: Floats = np.maximum(after - before, 0) / max(1, self._sorted.size)
         return inside
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Give the state, for `restore`."""
+        """Return the state, for `restore`."""
         return {"values": self._values, "orders": self._orders}
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Go on where the saved one stopped."""
+        """Continue from a saved state."""
         self._values = saved["values"].astype(np.float64)
         self._orders = saved["orders"].astype(np.float64)
         self._sorted = np.sort(self._values)

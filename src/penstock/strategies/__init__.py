@@ -5,11 +5,10 @@ A user's own strategy needs no line: an object of it is given to the goal (docs/
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import Model, Needs, Resource, Strategy
@@ -196,8 +195,7 @@ def _one(goal: Goal, said: object) -> Strategy:
     name = _ALIASES.get(name, name)
     if name not in served:
         names = [*served, *(alias for alias, each in _ALIASES.items() if each in served)]
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f'did you mean "{close[0]}"?' if close else "leave it out to have one chosen"
+        hint = did_you_mean(name, names, "leave it out to have one chosen")
         known = ", ".join(f'"{each}"' for each in names)
         raise SpecificationError(must(owner, f"one of {known}", name, hint))
     return STRATEGIES[name]()

@@ -5,10 +5,9 @@ Each is a grid of points that are measured independently, in this process or spr
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.studies import (
     coverage,
     drift,
@@ -65,7 +64,6 @@ def study_of(name: str) -> Study[Any, Any]:
     """
     if name in STUDIES:
         return STUDIES[name]
-    close = difflib.get_close_matches(name, STUDIES, n=1)
-    hint = f'did you mean "{close[0]}"?' if close else "see them by: penstock study list"
+    hint = did_you_mean(name, STUDIES, "see them by: penstock study list")
     known = ", ".join(f'"{each}"' for each in STUDIES)
     raise SpecificationError(must("study", f"one of {known}", name, hint))

@@ -1,17 +1,17 @@
 """Generators, an exact join and helpers for tests of joins.
 
 ================================================  ================================================
-name                                              what it gives
+name                                              what it returns
 ================================================  ================================================
-`market`                                          auctions and bids, with a rush at the end
+`market`                                          auctions and bids, most bids near the end
 `news`                                            two agencies that report the same stories
 `age_model`, `frequency_model`                    the synthetic streams of Srivastava and Widom
-`exact_join`, `expected_rows`, `canonical_rows`   what a join should give, and how to compare
-`cut`, `cut_rows`                                 tables in micro-batches, in step and out of step
-`FakeClock`                                       a clock that moves when told
+`exact_join`, `expected_rows`, `canonical_rows`   expected results, in a comparable form
+`cut`, `cut_rows`                                 tables cut into micro-batches
+`FakeClock`                                       a clock that a test moves
 ================================================  ================================================
 
-All that is random follows from a `seed`; nothing here needs or knows the engine.
+Everything random depends only on a `seed`. Nothing here imports the engine.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""What a join sees in its tables: times and values, as Python numbers that compare exactly."""
+"""Times and values of a join's tables, as Python numbers that compare exactly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.columns import UNITS_PER_SECOND
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Number, Within
 
@@ -16,49 +17,15 @@ if TYPE_CHECKING:
 
     from penstock.spec import Specification
 
-_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
-def check_tables(join: Specification, tables: Mapping[str, pa.Table]) -> None:
-    """Refuse tables that are not those of the join's streams, or lack a column that it needs."""
-    if set(tables) != set(join.streams):
-        requirement = f"those of the streams {', '.join(join.streams)}"
-        raise SchemaError(must("tables", requirement, list(tables), "give one for each stream"))
-    for name, stream in join.streams.items():
-        for column in (stream.time, *join.on.columns_of(name)):
-            known = tables[name].column_names
-            if known.count(column) != 1:
-                requirement = f"one of {', '.join(known)}, and only one"
-                label = f'column of stream "{name}"'
-                raise SchemaError(must(label, requirement, column, "correct the name"))
-
-
-def units_per_second(join: Specification, tables: Mapping[str, pa.Table]) -> int | None:
-    """Find the finest unit of the streams' timestamps; None if their times are numbers."""
-    kinds: set[int | None] = set()
-    for name, stream in join.streams.items():
-        kind = tables[name].schema.field(stream.time).type
-        if pa.types.is_timestamp(kind):
-            kinds.add(_UNITS_PER_SECOND[kind.unit])
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            kinds.add(None)
-        else:
-            label = f'time column "{stream.time}" of stream "{name}"'
-            raise SchemaError(must(label, "a timestamp or a number", str(kind), "convert it"))
-    if None in kinds and len(kinds) > 1:
-        requirement = "timestamps in all streams or numbers in all"
-        raise SchemaError(must("time columns", requirement, "some of each", "convert one kind"))
-    return max((kind for kind in kinds if kind is not None), default=None)
-
 
 def times_of(column: pa.ChunkedArray, units: int | None) -> list[int | float | None]:
-    """Give times as numbers, in `units` per second if they are timestamps; None if not usable."""
+    """Return times as numbers, in `units` per second if they are timestamps; None if not usable."""
     times = _scaled(column, units) if units is not None else _numbers(column)
     return [time if time is not None and math.isfinite(time) else None for time in times]
 
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:
-    """Give values that compare as the predicates mean it; None for null and NaN."""
+    """Return values that compare as the predicates define it; None for null and NaN."""
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return _scaled(column, 10**9)
@@ -69,7 +36,7 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
 
 
 def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[[Any], Any]:
-    """Choose what values and bounds become before differences are taken: float, Decimal or int."""
+    """Return the conversion of values and bounds before subtraction: to float, Decimal or none."""
     if not isinstance(join.on, Within | Band):
         return _as_it_is
     kinds = []
@@ -80,7 +47,7 @@ def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[
             pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         ):
             label = f'column "{column}" of stream "{name}"'
-            hint = "only numbers have the differences that Within and Band look at"
+            hint = "Within and Band compare differences, which only numbers have"
             raise SchemaError(must(label, "a number", str(kind), hint))
         kinds.append(kind)
     if any(map(pa.types.is_floating, kinds)):
@@ -91,8 +58,8 @@ def arithmetic(join: Specification, tables: Mapping[str, pa.Table]) -> Callable[
 
 
 def _scaled(column: pa.ChunkedArray, units: int) -> list[Any]:
-    # Counts of a unit, not datetimes, which would cut nanoseconds off.
-    scale = units // _UNITS_PER_SECOND[column.type.unit]
+    # Whole numbers of a unit, not datetimes, which would lose nanoseconds.
+    scale = units // UNITS_PER_SECOND[column.type.unit]
     counts = column.cast(pa.int64()).to_pylist()
     return [None if count is None else count * scale for count in counts]
 

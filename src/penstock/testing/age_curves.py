@@ -12,7 +12,7 @@ from penstock.testing._arguments import check_count
 __all__ = ["AGE_CURVES", "AgeShape", "bell", "decreasing", "increasing"]
 
 AgeShape = Callable[[int], npt.NDArray[np.float64]]
-"""Takes the number of buckets, gives the share of each, the newest first; the sum is 1."""
+"""Takes the number of buckets, returns the share of each, the newest first; the sum is 1."""
 
 
 def increasing(buckets: int) -> npt.NDArray[np.float64]:
@@ -21,7 +21,7 @@ def increasing(buckets: int) -> npt.NDArray[np.float64]:
     Parameters
     ----------
     buckets
-        m, into how many equal parts the window is divided; at least 1.
+        m, number of equal parts into which the window is divided; at least 1.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def decreasing(buckets: int) -> npt.NDArray[np.float64]:
     Parameters
     ----------
     buckets
-        m, into how many equal parts the window is divided; at least 2.
+        m, number of equal parts into which the window is divided; at least 2.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def bell(buckets: int) -> npt.NDArray[np.float64]:
     Parameters
     ----------
     buckets
-        m, into how many equal parts the window is divided; at least 2.
+        m, number of equal parts into which the window is divided; at least 2.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Streams that obey the age model: when a row matches depends on how old it is, not on its key."""
+"""Streams of the age model: when a row matches depends on its age, not on its key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgeModel:
-    """Two streams made by `age_model`, and the truth about them.
+    """Two streams made by `age_model`, and their true age curve.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class AgeModel:
         (float64).
     s2
         The same columns; ``id`` is that of the row of `s1` it refers to, or negative (and
-        unique) where it refers to none.
+        unique) if it refers to none.
     curve
-        p1: for each bucket of the window, the newest first, how many results a row of `s1` takes
-        part in while it is in that bucket. Read-only. Holds for the rows of `s2` from `window` on:
-        before that time the window is not full yet.
+        p1: for each bucket of the window, the newest first, the number of results of a row of
+        `s1` while it is in that bucket. Read-only. It holds for the rows of `s2` after the time
+        `window`: before that the window is not full yet.
     window
         W1, the window of `s1`, in units of time.
     """
@@ -61,14 +61,14 @@ def age_model(
 ) -> AgeModel:
     """Generate the paper's age-based streams.
 
-    First `s1` is made, with unique ids. Then each row of `s2` chooses a bucket of the window of
-    `s1` with the probability that the age curve gives it, and in that bucket a row, evenly; it
-    refers to that row. So a join of the two on ``id``, with `window` on `s1` and 0 on `s2`, gives
-    each referring row of `s2` exactly once.
+    First `s1` is generated, with unique ids. Then each row of `s2` chooses a bucket of the window
+    of `s1` with the probability that the age curve gives it, and refers to a random row in that
+    bucket. So in a join of the two on ``id``, with `window` on `s1` and 0 on `s2`, each referring
+    row of `s2` is in exactly one result.
 
-    A bucket is empty now and then: at the beginning, when the window is not full, and when rows
-    are fewer than buckets. Then the choice is made among the buckets that hold rows, in the
-    curve's proportions; if there is none with a share, the row refers to nothing.
+    A bucket is sometimes empty: at the beginning, when the window is not full, and if there are
+    fewer rows than buckets. Then the choice is made among the buckets that hold rows, in the
+    curve's proportions. If none of these has a share, the row refers to nothing.
 
     Parameters
     ----------
@@ -80,18 +80,18 @@ def age_model(
     window
         W1, in units of time; positive.
     buckets
-        m, into how many equal parts the window is divided. Bucket k holds the rows whose age is
-        above (k - 1) * window / m and up to k * window / m; the first one also holds age 0.
+        m, number of equal parts into which the window is divided. Bucket k holds the rows whose
+        age is above (k - 1) * window / m and up to k * window / m; the first one also holds age 0.
     results_per_row
-        n1, in how many results a row of `s1` takes part over its life; at most rate_2 / rate_1. If
-        less than that, the other rows of `s2` refer to nothing.
+        n1, number of results of a row of `s1` over its life; at most rate_2 / rate_1. If it is
+        less, the other rows of `s2` refer to nothing.
     duration
-        Both streams run from 0 to here, in units of time.
+        Both streams run from 0 to this time.
     arrivals
-        The law of the gaps between rows, see `arrival_times`: with ``"paper"`` the true rates are
-        0.8 of those given, with ``"mean-rate"`` they are as given.
+        The distribution of the gaps between rows, see `arrival_times`: with ``"paper"`` the true
+        rates are 0.8 of those given, with ``"mean-rate"`` they are as given.
     mean, deviation
-        Of ``value``, normally distributed, independent of all else.
+        Of ``value``, which is normally distributed and independent of everything else.
     seed
         The same seed and parameters give the same streams.
 
@@ -128,15 +128,15 @@ def age_model(
     times_2 = arrival_times(rate=rate_2, duration=duration, law=arrivals, generator=draws[1])
 
     referring = results_per_row * rate_1 / rate_2
-    if referring > 1.0 + 1e-9:  # the product of a quotient is seldom 1 to the last digit
+    if referring > 1.0 + 1e-9:  # a rounding error may lift the product above 1
         requirement = f"at most rate_2 / rate_1, which is {rate_2 / rate_1:g}"
-        hint = "a row of s2 refers to one row of s1 only: give fewer, or raise rate_2"
+        hint = "a row of s2 refers to only one row of s1: give fewer, or raise rate_2"
         raise SpecificationError(must("results_per_row", requirement, results_per_row, hint))
     edges = np.linspace(0.0, window, buckets + 1)
     ids_2 = _choose_rows(times_1, times_2, shares, edges, draws[2])
     ids_2[draws[3].random(len(ids_2)) >= referring] = -1
-    strangers = np.flatnonzero(ids_2 < 0)
-    ids_2[strangers] = -1 - np.arange(len(strangers))
+    unmatched = np.flatnonzero(ids_2 < 0)
+    ids_2[unmatched] = -1 - np.arange(len(unmatched))
 
     values = draws[4].normal(mean, deviation, size=len(times_1) + len(times_2))
     p1 = results_per_row * shares
@@ -155,7 +155,7 @@ def _shares(curve: str | AgeShape, buckets: int) -> Floats:
         return AGE_CURVES[curve](buckets)
     shares = np.asarray(curve(buckets), dtype=np.float64)
     if shares.shape != (buckets,) or not (shares >= 0).all() or abs(shares.sum() - 1.0) > 1e-9:
-        requirement = f"a function that gives {buckets} shares, none negative, whose sum is 1"
+        requirement = f"a function that returns {buckets} shares, none negative, whose sum is 1"
         raise SpecificationError(
             must("curve", requirement, shares.tolist(), "divide the weights by their sum")
         )
@@ -173,8 +173,8 @@ def _choose_rows(
     bucket = generator.choice(len(shares), size=len(times), p=shares)
     oldest, after_newest = _occupants(rows, times, edges, bucket)
 
-    # Choose again, among the buckets that hold something, where the chosen one is empty: together
-    # the same law as choosing among those at once, and only a few rows need it.
+    # If the chosen bucket is empty, choose again among those that hold rows. The distribution is
+    # the same as if these were the only choice from the start, and only a few rows need it.
     again = np.flatnonzero(oldest == after_newest)
     everywhere = [
         _occupants(rows, times[again], edges, np.full(len(again), k)) for k in range(len(shares))
@@ -197,8 +197,8 @@ def _occupants(
 ) -> tuple[Indices, Indices]:
     """Find the range of `rows` (ascending times) that is in the given bucket at each of `times`."""
     oldest = np.searchsorted(rows, times - edges[bucket + 1], side="left")
-    # Where times - window was rounded down, a row one rounding too old comes in: leave it out, so
-    # that every reference is inside the window by the join's own arithmetic.
+    # If times - window was rounded down, the oldest row may be too old by a rounding error: leave
+    # it out, so that every reference is inside the window by the join's own arithmetic.
     inside = np.flatnonzero(oldest < len(rows))
     oldest[inside] += times[inside] - rows[oldest[inside]] > edges[-1]
     after_newest = np.where(

@@ -1,4 +1,4 @@
-"""When the rows of a synthetic stream arrive."""
+"""Arrival times of the rows of a synthetic stream."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["ARRIVAL_LAWS", "ArrivalLaw", "arrival_times"]
 
 ArrivalLaw = Literal["paper", "mean-rate"]
 
-# Shortest and longest gap between two arrivals, in units of 1 / rate. The second law is the
-# first one scaled by 0.8, so that its mean is 1 and not 1.25.
+# Shortest and longest gap between two arrivals, in units of 1 / rate. The second distribution is
+# the first one scaled by 0.8, so that its mean is 1 and not 1.25.
 ARRIVAL_LAWS: dict[ArrivalLaw, tuple[float, float]] = {
     "paper": (0.5, 2.0),
     "mean-rate": (0.4, 1.6),
@@ -29,7 +29,7 @@ def arrival_times(
     law: ArrivalLaw,
     generator: np.random.Generator,
 ) -> npt.NDArray[np.float64]:
-    """Draw times of arrival, in order, with gaps spread evenly between a shortest and a longest.
+    """Draw arrival times, in order, with uniformly distributed gaps.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def arrival_times(
         gap after 0.
     law
         ``"paper"``: gaps in [1/(2 rate), 2/rate], as the paper says. Their mean is 1.25/rate, so
-        the stream really brings 0.8 * rate rows per unit of time. ``"mean-rate"``: gaps in
-        [0.4/rate, 1.6/rate], the same law scaled so that the stream really brings `rate`.
+        the stream really has 0.8 * rate rows per unit of time. ``"mean-rate"``: gaps in
+        [0.4/rate, 1.6/rate], the same scaled so that the stream really has `rate`.
     generator
-        Where the random draws come from.
+        Source of the random draws.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def arrival_times(
     check_positive("duration", duration)
     check_one_of("law", law, tuple(ARRIVAL_LAWS))
     shortest, longest = (factor / rate for factor in ARRIVAL_LAWS[law])
-    # As many gaps as would fit if all were the shortest: always enough, so no topping up.
+    # As many gaps as would fit if all were the shortest: always enough.
     most = math.ceil(duration / shortest) + 1
     times = np.cumsum(generator.uniform(shortest, longest, size=most))
     return times[: np.searchsorted(times, duration, side="right")]

@@ -1,4 +1,4 @@
-"""A clock that moves only when it is told to."""
+"""A clock that moves only by `advance`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["FakeClock"]
 
 
 class FakeClock:
-    """A clock for tests, to be passed wherever a ``clock: Callable[[], float]`` is taken.
+    """A clock for tests, for any parameter ``clock: Callable[[], float]``.
 
-    Calling it gives the time in seconds and does not move it; only `advance` does, and only
-    forwards, as a monotonic clock would.
+    A call returns the time in seconds and does not move the clock. Only `advance` does, and only
+    forwards, as with a monotonic clock.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class FakeClock:
         self._now = float(start)
 
     def __call__(self) -> float:
-        """Give the present reading, in seconds."""
+        """Return the current time, in seconds."""
         return self._now
 
     def advance(self, seconds: float) -> None:

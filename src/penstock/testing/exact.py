@@ -1,4 +1,4 @@
-"""The exact join by its definition, in plain Python: slow, and evidently right."""
+"""The exact join by its definition, in plain Python: slow, but easy to see that it is right."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ from decimal import localcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from penstock.columns import check_tables, units_per_second
 from penstock.durations import to_units
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
-from penstock.testing._columns import (
-    arithmetic,
-    check_tables,
-    times_of,
-    units_per_second,
-    values_of,
-)
+from penstock.testing._columns import arithmetic, times_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_join"]
 
-# So many digits make differences of decimals exact: the widest type has 76, on either side of
-# the point.
+# Enough digits for exact differences of decimals: the widest type has 76, on either side of the
+# point.
 _DIGITS = 160
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -50,16 +45,16 @@ class _Row:
 
 
 def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tuple[int, ...]]:
-    """Find all combinations of rows that join, by looking at each of them.
+    """Find all combinations of rows that join, by checking each of them.
 
     Rows join if the predicate holds and each of them is in its own stream's window at the time of
     the newest: newest - time <= window. This is the whole definition. It does not depend on the
     order of the rows, so nothing is ever late or too far ahead, and the join's goal, budget,
-    `lateness` and `max_ahead` are not looked at.
+    `lateness` and `max_ahead` are ignored.
 
-    Nulls and NaN are equal to nothing, different from nothing and near nothing. A row whose time
-    is null or not finite joins nothing. Whole numbers and decimals are compared exactly; where a
-    float takes part in a difference, all of it is computed in float64.
+    For nulls and NaN no predicate holds. A row whose time is null or not finite joins nothing.
+    Whole numbers and decimals are compared exactly; a difference with a float in it is computed
+    in float64.
 
     Parameters
     ----------
@@ -102,8 +97,8 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
     number = arithmetic(join, tables)
     holds = _condition(join.on, tuple(join.streams), number)
 
-    # Stream by stream, each combination so far is extended by each row. Neither the windows nor
-    # the predicate can hold again once they fail, so what fails is dropped at once.
+    # Stream by stream, each combination so far is extended by each row. Once the windows or the
+    # predicate fail for a combination, they fail for all its extensions: it is dropped at once.
     found: list[tuple[_Row, ...]] = [()]
     with localcontext(prec=_DIGITS):
         for name in join.streams:
@@ -124,7 +119,7 @@ def _rows(
     units: int | None,
     number: Callable[[Any], Any],
 ) -> list[_Row]:
-    """Give the rows of a stream that can join at all."""
+    """Return the rows of a stream that can join at all."""
     times = times_of(table[join.streams[name].time], units)
     columns = [values_of(table[column]) for column in join.on.columns_of(name)]
     return [
@@ -145,7 +140,7 @@ def _inside_windows(members: Sequence[_Row], windows: Sequence[int | float]) -> 
 def _condition(
     predicate: Predicate, names: tuple[str, ...], number: Callable[[Any], Any]
 ) -> Callable[[Sequence[_Row]], bool]:
-    """Make the predicate a function of the rows of the first streams, as many as are known."""
+    """Return the predicate as a function of the rows of the first streams."""
     match predicate:
         case Equal():
             return lambda rows: all(row.values == rows[0].values for row in rows)

@@ -1,4 +1,4 @@
-"""Streams that obey the frequency model: each key has a fixed share of each stream."""
+"""Streams of the frequency model: each key has a fixed share of each stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Correlation = Literal["DC", "IC", "UC"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrequencyModel:
-    """Two streams made by `frequency_model`, and the truth about them.
+    """Two streams made by `frequency_model`, and their true frequencies.
 
     Attributes
     ----------
@@ -61,23 +61,23 @@ def frequency_model(
     zipf
         Z, the skew of both streams; 0 makes all keys equally frequent.
     zipf_2
-        The skew of `s2` if it is another one.
+        The skew of `s2`, if it is a different one.
     correlation
         How the order of the keys by frequency in `s2` relates to that in `s1`: ``"DC"`` the same,
         ``"IC"`` the opposite, ``"UC"`` a random one, drawn once for each seed. With a large skew
-        nearly all of the result hangs on where a single key falls, so a study of ``"UC"`` should
-        take the mean over several seeds.
+        nearly all of the result depends on the rank of a single key, so a study of ``"UC"``
+        should take the mean over several seeds.
     domain
         The number of keys; at least 1.
     rate_1, rate_2
         r1 and r2, rows per unit of time; positive.
     duration
-        Both streams run from 0 to here, in units of time.
+        Both streams run from 0 to this time.
     arrivals
-        The law of the gaps between rows, see `arrival_times`: with ``"paper"`` the true rates are
-        0.8 of those given, with ``"mean-rate"`` they are as given.
+        The distribution of the gaps between rows, see `arrival_times`: with ``"paper"`` the true
+        rates are 0.8 of those given, with ``"mean-rate"`` they are as given.
     mean, deviation
-        Of ``value``, normally distributed, independent of all else.
+        Of ``value``, which is normally distributed and independent of everything else.
     seed
         The same seed and parameters give the same streams.
 

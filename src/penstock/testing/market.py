@@ -1,4 +1,4 @@
-"""An auction site: auctions that open and close, and bids that come in a rush at the end."""
+"""An auction site: auctions that open and close, and bids, most of them near the end."""
 
 from __future__ import annotations
 
@@ -70,32 +70,32 @@ def market(
 ) -> Market:
     """Generate the auctions and bids of a site.
 
-    Each bid is for one auction, comes strictly after it opened and not after it closes, and is
-    higher than the bid before it on the same auction. So a join on the auction's id, with a window
-    of `life` (the longer one, if there are two) on the auctions and 0 on the bids, gives every bid
-    exactly once.
+    Each bid is for one auction. It is strictly after the opening, not after the closing, and
+    higher than the bid before it on the same auction. So in a join on the auction's id, with a
+    window of `life` (the longer one, if there are two) on the auctions and 0 on the bids, every
+    bid is in exactly one result.
 
     Parameters
     ----------
     auctions
-        How many; at least 1.
+        Number of auctions; at least 1.
     bids_per_auction
-        The mean; the total is `auctions` times this, rounded.
+        Mean number of bids; the total is `auctions` times this, rounded.
     zipf
-        How hot the hot auctions are: bids go to the auction of rank k in proportion to
-        k ** -zipf. With 0, the default, all are alike. The ranks fall on auctions at random.
+        Skew of the bids: the auction of rank k gets bids in proportion to k ** -zipf. With 0, the
+        default, all get the same. The ranks are given to auctions at random.
     life
-        From opening to closing: one duration for all, or (shortest, longest), drawn evenly.
+        From opening to closing: one duration for all, or (shortest, longest) of a uniform
+        distribution.
     over
-        Auctions open evenly over this time. With the default a `life` of 7 days keeps about a
-        quarter of them open at once.
+        Auctions open at uniformly distributed times in this period. With the defaults about a
+        quarter of them are open at a time.
     start
-        When this time begins. Without a time zone it is taken as UTC.
+        Start of this period. Without a time zone it is taken as UTC.
     sellers, bidders
-        How many different ones there are; None for one seller to every 5 auctions and one bidder
-        to every 10 bids.
+        Numbers of different ones; None for one seller per 5 auctions and one bidder per 10 bids.
     categories
-        Their names.
+        Names of the categories.
     seed
         The same seed and parameters give the same market.
 
@@ -117,7 +117,7 @@ def market(
     References
     ----------
     The scenario is that of Srivastava and Widom, Memory-Limited Execution of Windowed Stream Joins
-    (VLDB 2004), section 2.2: most bids come when an auction is about to close. The shares in
+    (VLDB 2004), section 2.2: most bids are made shortly before an auction closes. The shares in
     `BID_RUSH` are ours.
     """
     check_count("auctions", auctions)
@@ -139,7 +139,7 @@ def market(
     first = (begin - _EPOCH) // timedelta(microseconds=1)
     opened = first + np.sort(opening.integers(_microseconds("over", over), size=auctions))
     lives = closing.integers(shortest, longest, size=auctions, endpoint=True)
-    # Half of the reserves lie between 25 and 100, and the few beyond 10,000 are cut: in cents.
+    # In cents. Half of the reserves lie between 25 and 100, and the few above 10,000 are clipped.
     worth = np.clip(pricing.lognormal(np.log(5_000), 1.0, size=auctions), 100, 1_000_000)
     reserve = worth.astype(np.int64)
 
@@ -175,11 +175,11 @@ def market(
 def _bids(
     bids: int, zipf: float, lives: Integers, generator: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Draw the auction of each bid and how long after its opening it comes, in that order."""
+    """Draw the auction of each bid and its time since the opening, ordered by these two."""
     heat = generator.permutation(zipf_weights(len(lives), zipf))
     auction = np.repeat(np.arange(len(lives)), generator.multinomial(bids, heat))
     tenth = generator.choice(len(BID_RUSH), size=len(auction), p=BID_RUSH)
-    # 1 - random() is in (0, 1]: rounded up, no bid is at the opening and none after the closing.
+    # 1 - random() is in (0, 1]: rounded up, so no bid is at the opening or after the closing.
     share = (tenth + 1.0 - generator.random(len(auction))) / len(BID_RUSH)
     offset = np.ceil(share * lives[auction]).astype(np.int64)
     order = np.lexsort((offset, auction))
@@ -189,9 +189,9 @@ def _bids(
 def _rising_prices(
     auction: Integers, reserve: Integers, generator: np.random.Generator
 ) -> Integers:
-    """Draw prices in cents that rise within each auction; bids come by auction and by time."""
-    # A bid tops the last one by 4 % of the reserve on average, and by a cent at least: an auction
-    # of 20 bids that starts at half of its reserve ends somewhat above it.
+    """Draw prices in cents that rise within each auction; bids are in order of auction and time."""
+    # A bid is higher than the last one by 4 % of the reserve on average, and by at least a cent:
+    # an auction of 20 bids that starts at half of its reserve ends somewhat above the reserve.
     step = 1 + (generator.exponential(0.04, size=len(auction)) * reserve[auction]).astype(np.int64)
     total = np.cumsum(step)
     new = np.flatnonzero(np.diff(auction, prepend=-1))

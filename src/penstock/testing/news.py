@@ -1,4 +1,4 @@
-"""News of two agencies: stories that are born, run hot for some hours, and die."""
+"""News of two agencies: stories that begin, are reported for some hours, and end."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ NEWS_HOURS: Mapping[str, tuple[int, ...]] = MappingProxyType({
     "weather":         (1, 3,  5,  2,  2,  2,  3,  2),
     "celebrities":     (2, 2,  4,  5,  6,  7,  9,  7),
 })  # fmt: skip
-"""How many stories of each topic are born in each three hours of a day, relative to each other."""
+"""Relative number of stories of each topic that begin in each three hours of a day."""
 
-# Of each topic: who, and what they do. A story takes one of each.
+# Subjects and predicates of each topic. A headline has one of each.
 _WORDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "politics": (
         ("Minister", "Parliament", "Opposition", "Mayor", "President"),
@@ -97,30 +97,30 @@ def news(
     start: datetime = datetime(2026, 1, 1, tzinfo=UTC),
     seed: int = 0,
 ) -> News:
-    """Generate what two news agencies report.
+    """Generate the items that two news agencies report.
 
-    Stories are born all day long, in each topic at its own hours (`NEWS_HOURS`): politics and
-    business in the morning, sports in the evening. Each is reported by both agencies, by one more
-    and by the other less, at a rate that rises quickly and then dies away. How many items a story
-    gets is a matter of luck and has nothing to do with its topic. The first day begins with the
-    stories of the day before it.
+    Stories begin all day long, in each topic mostly at its own hours (`NEWS_HOURS`): politics and
+    business in the morning, sports in the evening. Both agencies report each story, one more than
+    the other, at a rate that rises quickly and then falls slowly. The number of items of a story
+    is random and does not depend on its topic. The first day also has items on the stories of the
+    day before.
 
     Parameters
     ----------
     stories
-        Born in a day, on average; at least 1.
+        Stories that begin in a day, on average; at least 1.
     items_per_story
-        The mean, of both agencies together.
+        Mean number of items, of both agencies together.
     zipf
-        How hot the hot stories are: the one of rank k gets items in proportion to k ** -zipf. With
-        0 all are alike. The ranks fall on stories at random.
+        Skew of the items: the story of rank k gets items in proportion to k ** -zipf. With 0 all
+        get the same. The ranks are given to stories at random.
     life
-        How long after the birth of a story its items come, on average over the items. This is of
-        the median story; two thirds of all have between 0.6 and 1.6 times it.
+        Mean time of an item after the beginning of its story, for the median story. Two thirds of
+        all stories have between 0.6 and 1.6 times this mean.
     days
-        How many.
+        Number of days.
     start
-        When the first one begins. Without a time zone it is taken as UTC.
+        Start of the first day. Without a time zone it is taken as UTC.
     seed
         The same seed and parameters give the same news.
 
@@ -140,7 +140,7 @@ def news(
     References
     ----------
     The scenario is that of Kulkarni and Ravishankar, iJoin: Importance-aware Join Approximation
-    over Data Streams, section 1. All figures are ours.
+    over Data Streams, section 1. All numbers are ours.
     """
     check_count("stories", stories)
     check_count("days", days)
@@ -149,21 +149,22 @@ def news(
     if mean_age < 1:
         requirement = "a duration of at least a microsecond"
         raise SpecificationError(must("life", requirement, life, "give a longer one"))
-    born_by, heat_by, age_by, words_by = np.random.default_rng(seed).spawn(4)
+    begin_by, heat_by, age_by, words_by = np.random.default_rng(seed).spawn(4)
 
     begin = start if start.tzinfo else start.replace(tzinfo=UTC)
     first = (begin - _EPOCH) // timedelta(microseconds=1)
     midnight = first - first % _DAY - _DAY
-    born, topic = _births(stories * (days + 2), midnight, days + 2, born_by)
+    begun, topic = _beginnings(stories * (days + 2), midnight, days + 2, begin_by)
 
     items = round(stories * (days + 2) * items_per_story)
-    heat = heat_by.permutation(zipf_weights(len(born), zipf))
-    story = np.repeat(np.arange(len(born)), heat_by.multinomial(items, heat))
-    lives = mean_age * age_by.lognormal(0, 0.5, len(born))
-    # A gamma of shape 2 is 0 at the birth, rises to its top at half of the mean, and dies away.
-    at = born[story] + (lives[story] * age_by.gamma(2, 0.5, len(story))).astype(np.int64)
-    # Even odds are the likeliest; one story in eighteen goes 9 to 1 or more to one agency.
-    herald = age_by.random(len(story)) < age_by.beta(2, 2, len(born))[story]
+    heat = heat_by.permutation(zipf_weights(len(begun), zipf))
+    story = np.repeat(np.arange(len(begun)), heat_by.multinomial(items, heat))
+    lives = mean_age * age_by.lognormal(0, 0.5, len(begun))
+    # A gamma density of shape 2 starts at 0, has its top at half of the mean, and falls slowly.
+    at = begun[story] + (lives[story] * age_by.gamma(2, 0.5, len(story))).astype(np.int64)
+    # Most stories are reported about equally by both; in one of eighteen one agency has 90 % of
+    # the items or more.
+    herald = age_by.random(len(story)) < age_by.beta(2, 2, len(begun))[story]
     order = np.argsort(at, kind="stable")
     order = order[(at[order] >= first) & (at[order] < first + days * _DAY)]
 
@@ -172,13 +173,13 @@ def news(
     topics = pa.array(list(NEWS_HOURS)).take(pa.array(topic))
 
     def table(rows: Integers) -> pa.Table:
-        told = pa.array(story[rows])
+        stories_of_rows = pa.array(story[rows])
         return pa.table(
             {
-                "story": told,
-                "topic": topics.take(told),
+                "story": stories_of_rows,
+                "topic": topics.take(stories_of_rows),
                 "headline": pc.binary_join_element_wise(
-                    headlines.take(told), kinds.take(pa.array(rows)), ""
+                    headlines.take(stories_of_rows), kinds.take(pa.array(rows)), ""
                 ),
                 "at": pa.array(at[rows]).cast(_TIME),
             }
@@ -187,17 +188,17 @@ def news(
     return News(herald=table(order[herald[order]]), courier=table(order[~herald[order]]))
 
 
-def _births(
+def _beginnings(
     stories: int, midnight: int, days: int, generator: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Draw when each story is born, and of which topic it is, in order of birth."""
+    """Draw the time at which each story begins, and its topic, in order of time."""
     hours: Floats = np.array(list(NEWS_HOURS.values()), dtype=np.float64)
     cell = generator.choice(hours.size, size=stories, p=hours.ravel() / hours.sum())
     topic, block = np.divmod(cell, hours.shape[1])
     day = generator.integers(days, size=stories)
-    born = midnight + day * _DAY + block * _BLOCK + generator.integers(_BLOCK, size=stories)
-    order = np.argsort(born, kind="stable")
-    return born[order], topic[order].astype(np.int64)
+    begun = midnight + day * _DAY + block * _BLOCK + generator.integers(_BLOCK, size=stories)
+    order = np.argsort(begun, kind="stable")
+    return begun[order], topic[order].astype(np.int64)
 
 
 def _headlines(topic: Integers, generator: np.random.Generator) -> pa.StringArray:
@@ -206,6 +207,6 @@ def _headlines(topic: Integers, generator: np.random.Generator) -> pa.StringArra
     words = list(_WORDS.values())
     made = []
     for number, draw in zip(topic.tolist(), draws, strict=True):
-        who, what = words[number]
-        made.append(f"{who[draw % len(who)]} {what[draw % len(what)]}")
+        subjects, predicates = words[number]
+        made.append(f"{subjects[draw % len(subjects)]} {predicates[draw % len(predicates)]}")
     return pa.array(made, pa.string())

@@ -1,4 +1,4 @@
-"""Results of a join in a form that compares: whole rows as text, in sorted order."""
+"""Results of a join in a form that can be compared: whole rows as text, in sorted order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.testing._columns import times_of, units_per_second
+from penstock.columns import units_per_second
+from penstock.testing._columns import times_of
 from penstock.testing.exact import exact_join
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def canonical_rows(
 ) -> list[tuple[str, ...]]:
     """Write the rows of a table as text, sorted, so that two tables compare as multisets.
 
-    Values of any type can be compared in this way, nested ones and NaN too. Two columns that
-    differ in type only come out alike if they hold the same values: int32 and int64, string and
+    Values of any type can be compared in this way, also nested ones and NaN. Columns of different
+    types give the same text if they hold the same values: int32 and int64, string and
     large_string, timestamps of different units or time zones. A whole number and a float do not:
     1 is not 1.0.
 
@@ -35,7 +36,7 @@ def canonical_rows(
     table
         The result of a join, or any other table.
     columns
-        Those to look at, in this order; None for all, in the table's own order.
+        Columns to compare, in this order; None for all, in the table's own order.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def canonical_rows(
 
 
 def expected_rows(join: Specification, tables: Mapping[str, pa.Table]) -> list[tuple[str, ...]]:
-    """Give the canonical rows of the exact join, found by brute force.
+    """Return the canonical rows of the exact join, found by brute force.
 
     So the test of a join is one line::
 
@@ -63,15 +64,15 @@ def expected_rows(join: Specification, tables: Mapping[str, pa.Table]) -> list[t
     Parameters
     ----------
     join
-        The join; its goal and budget are not looked at.
+        The join; its goal and budget are ignored.
     tables
-        The whole of each stream, by the join's names; a few hundred rows at the most, since all
-        combinations are looked at.
+        The whole of each stream, by the join's names; at most a few hundred rows, as all
+        combinations are checked.
 
     Returns
     -------
     list of tuple of str
-        One tuple for each result: the row of each stream, the greatest of their times and the
+        One tuple for each result: the row of each stream, the latest of their times and the
         weight, 1.0; ascending.
 
     Examples
@@ -101,7 +102,7 @@ def expected_rows(join: Specification, tables: Mapping[str, pa.Table]) -> list[t
 
 
 def _newest(times: list[list[Any]], kinds: list[pa.DataType]) -> pa.Array:
-    """Give the greatest time of each result, in the finest of the streams' types."""
+    """Return the latest time of each result, in the finest of the streams' types."""
     newest = [max(members) for members in zip(*times, strict=True)]
     if any(map(pa.types.is_floating, kinds)):
         return pa.array(newest, pa.float64())
@@ -112,7 +113,7 @@ def _newest(times: list[list[Any]], kinds: list[pa.DataType]) -> pa.Array:
 
 
 def _text(value: pa.Scalar) -> str:
-    """Write a value so that the text does not depend on the unit or the width of its type."""
+    """Write a value as text that does not depend on the unit or the width of its type."""
     kind = value.type
     if not value.is_valid:
         return "None"
@@ -127,7 +128,7 @@ def _text(value: pa.Scalar) -> str:
 
 
 def _time_text(value: pa.Scalar) -> str:
-    """Write a time; Python's own types would cut nanoseconds off."""
+    """Write a time as text; Python's own types would lose nanoseconds."""
     kind = value.type
     if pa.types.is_timestamp(kind):
         date, _, fraction = str(np.datetime64(value.value, kind.unit)).partition(".")

@@ -1,4 +1,4 @@
-"""Whole tables cut into the micro-batches in which a stream would bring them."""
+"""Whole tables cut into micro-batches, as a stream would deliver them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.columns import check_tables
 from penstock.errors import SpecificationError, must
 from penstock.testing._arguments import check_count
-from penstock.testing._columns import check_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,20 +35,19 @@ def cut(
     Parameters
     ----------
     join
-        The join; it says which column is the time of each stream.
+        The join, which names the time column of each stream.
     tables
         The whole of each stream, by the join's names.
     at
-        Where to cut, ascending: `datetime` objects where times are timestamps (UTC if they have
-        no zone), else numbers. A row whose time is before a boundary comes before it, one at the
-        boundary after it.
+        Times at which to cut, ascending: `datetime` objects if times are timestamps (UTC if they
+        have no zone), else numbers. A row at a boundary is in the batch after it.
 
     Returns
     -------
     list of dict
         One batch more than there are boundaries, each with a table (maybe empty) for every stream.
-        Each row is in exactly one; rows of a batch keep their order. Rows whose time is null or
-        NaN are in the last.
+        Each row is in exactly one batch; rows of a batch keep their order. Rows whose time is null
+        or NaN are in the last batch.
 
     Examples
     --------
@@ -75,22 +74,22 @@ def cut(
 def cut_rows(
     tables: Mapping[str, pa.Table], *, batches: int, seed: int = 0
 ) -> list[dict[str, pa.Table]]:
-    """Cut each stream at random rows of its own, so that they run ahead of each other.
+    """Cut each stream at random rows of its own, so that one runs ahead of the other.
 
     Parameters
     ----------
     tables
         The whole of each stream.
     batches
-        How many to make; at least 1.
+        Number of batches; at least 1.
     seed
         The same seed gives the same cuts.
 
     Returns
     -------
     list of dict
-        The batches, each with a table (maybe empty) for every stream. Joined together they are
-        the tables, in their own order.
+        The batches, each with a table (maybe empty) for every stream. Concatenated they are the
+        tables, in their own order.
 
     Examples
     --------
@@ -113,11 +112,11 @@ def cut_rows(
 
 
 def _batch_of_rows(column: pa.ChunkedArray, at: Sequence[Boundary]) -> npt.NDArray[np.int64]:
-    """Give the number of the batch of each row: how many boundaries are at its time or before."""
+    """Return the batch number of each row: the number of boundaries not after its time."""
     boundaries = np.asarray(at)
     times = column
     if pa.types.is_timestamp(column.type):
-        # In the column's own unit; finer boundaries are an error and not rounded.
+        # In the column's own unit; finer boundaries are an error, not rounded.
         boundaries = pa.array(list(at), column.type).cast(pa.int64()).to_numpy()
         times = column.cast(pa.int64())
     numbers = pc.fill_null(times, 0).to_numpy()

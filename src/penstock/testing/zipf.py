@@ -11,19 +11,19 @@ __all__ = ["zipf_weights"]
 
 
 def zipf_weights(ranks: int, zipf: float) -> npt.NDArray[np.float64]:
-    """Probabilities that fall with the rank: that of rank k is proportional to k ** -zipf.
+    """Return probabilities that fall with the rank: that of rank k is proportional to k ** -zipf.
 
     Parameters
     ----------
     ranks
-        How many there are; at least 1.
+        Number of ranks; at least 1.
     zipf
-        The skew; 0 makes all ranks equally likely, 2 gives the first of many 61 %.
+        The skew; 0 makes all ranks equally likely, 2 gives the first of many ranks 61 %.
 
     Returns
     -------
     numpy.ndarray
-        One probability per rank, the greatest first; the sum is 1.
+        One probability per rank, the highest first; the sum is 1.
 
     Examples
     --------

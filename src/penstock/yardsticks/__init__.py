@@ -1,4 +1,4 @@
-"""What online results are measured against; needs the extra ``studies`` (scipy)."""
+"""Exact joins and offline optima to compare results with; needs the extra ``studies`` (scipy)."""
 
 from penstock.yardsticks.matches import Matches, find_matches
 from penstock.yardsticks.offline import OfflineOptimum, offline_optima, offline_optimum

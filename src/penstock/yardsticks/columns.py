@@ -1,4 +1,4 @@
-"""Columns of two tables as numbers: keys that are equal get one code, times one scale."""
+"""Columns of two tables as numbers: one code for equal keys, one scale for all times."""
 
 from __future__ import annotations
 
@@ -9,48 +9,28 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.columns import UNITS_PER_SECOND, decoded
 from penstock.errors import SchemaError, must
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from penstock.spec import Specification
-
-__all__ = ["check_tables", "codes_of", "times_of"]
+__all__ = ["TIME_LIMIT", "codes_of", "times_of"]
 
 Indices = npt.NDArray[np.int64]
 Times = npt.NDArray[Any]
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# As in the engine: further from zero than any clock shows, and no sum of two overflows below it.
-_TIME_LIMIT = 2**61
-
-
-def check_tables(join: Specification, tables: Mapping[str, pa.Table]) -> None:
-    """Refuse tables that are not those of the join's streams, or lack a column that it needs."""
-    if set(tables) != set(join.names):
-        requirement = f"those of the streams {', '.join(join.names)}"
-        raise SchemaError(must("tables", requirement, list(tables), "give one for each stream"))
-    for name in join.names:
-        if not isinstance(tables[name], pa.Table):
-            hint = "put several together with pyarrow.concat_tables"
-            kind = type(tables[name]).__name__
-            raise SchemaError(must(f'table of stream "{name}"', "one table", kind, hint))
-        known = tables[name].column_names
-        for column in (join.streams[name].time, *join.on.columns_of(name)):
-            if known.count(column) != 1:
-                requirement = f"one of {', '.join(known)}, and only one"
-                label = f'column of stream "{name}"'
-                raise SchemaError(must(label, requirement, column, "correct the name"))
+TIME_LIMIT = 2**61
+"""As in the engine: further from zero than any clock, and no sum of two below it overflows."""
 
 
 def codes_of(left: Sequence[pa.ChunkedArray], right: Sequence[pa.ChunkedArray]) -> Indices:
-    """Number the keys of two tables, one after the other, so that equal keys have equal codes.
+    """Number the keys of two tables so that equal keys have equal codes.
 
     Parameters
     ----------
     left, right
-        The columns of the key in each table, each to be compared with its counterpart.
+        The key columns of each table, each to be compared with its counterpart.
 
     Returns
     -------
@@ -85,7 +65,7 @@ def codes_of(left: Sequence[pa.ChunkedArray], right: Sequence[pa.ChunkedArray]) 
 
 def _stacked(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.Array:
     """Put one column after the other, in a type that holds both."""
-    tables = [pa.table({"key": _decoded(each)}) for each in (one, other)]
+    tables = [pa.table({"key": decoded(each)}) for each in (one, other)]
     try:
         both = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -95,64 +75,40 @@ def _stacked(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.Array:
     return both["key"].combine_chunks()
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-
-
-def times_of(columns: Mapping[str, pa.ChunkedArray]) -> tuple[list[Times], int | None]:
-    """Give the times of each stream in one scale.
+def times_of(columns: Sequence[pa.ChunkedArray], units: int | None) -> list[Times]:
+    """Return the times of each stream in one scale.
 
     Parameters
     ----------
     columns
-        By stream, its time column.
+        The time column of each stream.
+    units
+        Units per second of the result if they are timestamps, None for plain numbers.
 
     Returns
     -------
     list of array
         Their times: whole numbers, or floats if one stream has floats. An unusable time (null, not
         finite, 2**61 or more from zero) is 2**61, which is further than any usable one.
-    int or None
-        Units per second if they are timestamps, None for plain numbers.
-
-    Raises
-    ------
-    SchemaError
-        If a column holds no times, or some are timestamps and others numbers.
 
     Examples
     --------
     >>> seconds = pa.chunked_array([pa.array([5, None], pa.timestamp("s"))])
-    >>> times_of({"a": seconds, "b": seconds.cast(pa.timestamp("ms"))})
-    ([array([               5000, 2305843009213693952]), array([ ...5000, ...])], 1000)
+    >>> times_of([seconds, seconds.cast(pa.timestamp("ms"))], 1000)
+    [array([               5000, 2305843009213693952]), array([ ...5000, ...])]
     """
-    units: set[int | None] = set()
-    for name, column in columns.items():
-        kind = column.type
-        if pa.types.is_timestamp(kind):
-            units.add(_PER_SECOND[kind.unit])
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            units.add(None)
-        else:
-            label = f'time column of stream "{name}"'
-            raise SchemaError(must(label, "a timestamp or a number", str(kind), "cast it"))
-    if None in units and len(units) > 1:
-        requirement = "timestamps in both streams or numbers in both"
-        raise SchemaError(must("time columns", requirement, "one of each", "cast one of them"))
-    finest = max((unit for unit in units if unit is not None), default=None)
-    floating = any(pa.types.is_floating(column.type) for column in columns.values())
-    return [_read(column, finest, floating=floating) for column in columns.values()], finest
+    floating = any(pa.types.is_floating(column.type) for column in columns)
+    return [_read(column, units, floating=floating) for column in columns]
 
 
-def _read(column: pa.ChunkedArray, finest: int | None, *, floating: bool) -> Times:
+def _read(column: pa.ChunkedArray, units: int | None, *, floating: bool) -> Times:
     if floating:
         floats = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
-        return np.where(np.abs(floats) < _TIME_LIMIT, floats, float(_TIME_LIMIT))
-    scale = 1 if finest is None else finest // _PER_SECOND[column.type.unit]
+        return np.where(np.abs(floats) < TIME_LIMIT, floats, float(TIME_LIMIT))
+    scale = 1 if units is None else units // UNITS_PER_SECOND[column.type.unit]
     if pa.types.is_uint64(column.type):
-        column = pc.if_else(pc.less(column, pa.scalar(_TIME_LIMIT, column.type)), column, None)
-    whole = column.cast(pa.int64()).fill_null(_TIME_LIMIT).to_numpy()
-    limit = _TIME_LIMIT // scale
+        column = pc.if_else(pc.less(column, pa.scalar(TIME_LIMIT, column.type)), column, None)
+    whole = column.cast(pa.int64()).fill_null(TIME_LIMIT).to_numpy()
+    limit = TIME_LIMIT // scale
     usable = (whole < limit) & (whole > -limit)
-    return np.where(usable, np.where(usable, whole, 0) * scale, _TIME_LIMIT)
+    return np.where(usable, np.where(usable, whole, 0) * scale, TIME_LIMIT)

@@ -1,4 +1,4 @@
-"""Which tuples of a join of two streams meet: who waits in memory, and who comes and finds them."""
+"""All results of a join of two streams: the row that waits in memory, and the row that probes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.columns import check_tables, units_per_second
 from penstock.durations import to_units
 from penstock.errors import SpecificationError, must
 from penstock.predicates import Equal
-from penstock.yardsticks.columns import check_tables, codes_of, times_of
+from penstock.yardsticks.columns import TIME_LIMIT, codes_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,22 +29,22 @@ Times = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """All results of the exact join, by the order in which their tuples come.
+    """All results of the exact join, by the order in which their rows arrive.
 
-    Tuples are numbered: first those of the first stream, as they stand in its table, then those of
-    the second. Time is a count of moments. In a moment come all tuples of one stream that have the
-    same time; they probe, and then room is made for those of them that are to wait in memory.
+    Rows are numbered: first those of the first stream, in the order of its table, then those of
+    the second. Time is a count of moments. All rows of one stream with the same time arrive in one
+    moment. They probe, and then memory is made free for those of them that are kept.
 
     Attributes
     ----------
     arrived
-        For each tuple the moment in which it comes; 0, 1, 2, ...; -1 if it has no usable time.
+        For each row the moment in which it arrives; 0, 1, 2, ...; -1 if it has no usable time.
     waiting
-        For each result the tuple that came first, and has to be in memory for it.
+        For each result the row that arrives first, and has to be in memory for it.
     probing
-        For each result the tuple that comes later, and finds the other.
+        For each result the row that arrives later, and probes.
     first_rows
-        How many of the tuples are of the first stream.
+        Number of rows of the first stream.
     """
 
     arrived: Indices
@@ -58,7 +59,7 @@ class Matches:
 
     @property
     def waits_in_first(self) -> npt.NDArray[np.bool_]:
-        """For each result whether the tuple that waits is of the first stream."""
+        """For each result whether the waiting row is of the first stream."""
         return self.waiting < self.first_rows
 
     @property
@@ -74,9 +75,9 @@ class Matches:
 def find_matches(join: Specification, tables: Mapping[str, pa.Table]) -> Matches:
     """Find all results of a join of two streams on `Equal`.
 
-    Tuples come in the order of `Join.replay` with one table for each stream: by time, and at the
+    Rows arrive in the order of `Join.replay` with one table for each stream: by time, and at the
     same time those of the first stream before those of the second. The join's goal, budget,
-    `lateness` and `max_ahead` are not looked at.
+    `lateness` and `max_ahead` are ignored.
 
     Parameters
     ----------
@@ -114,20 +115,21 @@ def find_matches(join: Specification, tables: Mapping[str, pa.Table]) -> Matches
     [(0, 0), (1, 0), (1, 1)]
     """
     if len(join.names) != 2:
-        hint = "with more streams a result has several tuples that wait"
+        hint = "with more streams several rows of a result wait in memory"
         raise SpecificationError(must("streams of the join", "two", join.names, hint))
     if not isinstance(join.on, Equal):
         hint = "make Matches from pairs of rows that you have found yourself"
         raise SpecificationError(must("on", "an Equal", join.on, hint))
     check_tables(join, tables)
-    (first, second), units = times_of({n: tables[n][join.streams[n].time] for n in join.names})
+    units = units_per_second(join, tables)
+    first, second = times_of([tables[n][join.streams[n].time] for n in join.names], units)
     keys = [[tables[n][column] for column in join.on.columns_of(n)] for n in join.names]
     codes = codes_of(keys[0], keys[1])
     why = "times are numbers" if units is None else "times are timestamps"
     windows = [
         to_units(join.streams[n].window, units, f'window of stream "{n}"', why) for n in join.names
     ]
-    usable = [each < 2**61 for each in (first, second)]
+    usable = [each < TIME_LIMIT for each in (first, second)]
     codes = np.where(np.concatenate(usable), codes, -1)
     left, right = _pairs(first, second, codes, (windows[0], windows[1]))
     arrived = _moments(first, second)
@@ -154,7 +156,7 @@ def _pairs(
     first: Times, second: Times, codes: Indices, windows: tuple[float, float]
 ) -> tuple[Indices, Indices]:
     """Find the pairs of rows with equal codes that are in each other's windows."""
-    # A row of the first stream meets rows of the second from its time - windows[1] up to its time
+    # A row of the first stream joins rows of the second from its time - windows[1] up to its time
     # + windows[0]. `order` ranks the times of the second, so a key and a span of time together are
     # a span of ranks within that key, and one sorted array holds them all.
     order = np.argsort(second, kind="stable")
@@ -171,14 +173,14 @@ def _pairs(
     left = np.repeat(np.arange(first.size), count)
     within = np.arange(left.size) - np.repeat(np.cumsum(count) - count, count)
     right = order[by_key[start[left] + within]]
-    # Sums were rounded up a little; what counts is the difference, as the engine takes it.
+    # The bounds were widened for rounding; the difference decides, as in the engine.
     age = second[right] - first[left]
     joined = (age <= windows[0]) & (-age <= windows[1])
     return left[joined], right[joined]
 
 
 def _shifted(times: Times, by: float) -> Times:
-    """Add to times; of floats a little more, so that no rounding leaves a pair out."""
+    """Shift times; floats a little further, so that no pair is lost by rounding."""
     if times.dtype.kind != "f":
         return times + (int(by) if by >= 0 else -int(-by))
     further = by + np.copysign(np.spacing(np.abs(np.float64(by))), by)

@@ -1,4 +1,4 @@
-"""The offline optimum: what one who knows the future would make of a limited memory."""
+"""The offline optimum: the best result with a limited memory, if the future is known."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OfflineOptimum:
-    """The best that any strategy can do with so much memory, and how.
+    """The best result that any strategy can reach with a limited memory, and how.
 
     Attributes
     ----------
     memory_rows
-        M: tuples that may be in memory after each moment; a number for each stream if they do not
+        M: rows that may be in memory after each moment; a number for each stream if they do not
         share it.
     weight
-        Sum of the weights of the results that it finds: the greatest there is.
+        Sum of the weights of the results that are found: the maximum.
     results
-        How many these are. Of equal weights, this is the greatest number.
+        Number of these results. If all weights are equal, it is the maximum too.
     exact_weight
         Sum of the weights of all results.
     kept_until
-        For each tuple the moment, of its last result, in which it leaves memory; -1 if it is not
-        taken in. Other choices may be as good.
+        For each row the moment, of its last result, in which it leaves memory; -1 if it is not
+        admitted. Other choices may be as good.
     """
 
     memory_rows: int | tuple[int, int]
@@ -62,24 +62,24 @@ def offline_optimum(
     memory_rows: int | tuple[int, int],
     weights: npt.ArrayLike | None = None,
 ) -> OfflineOptimum:
-    """Find which tuples to keep, and until when, to get the most out of a limited memory.
+    """Find which rows to keep, and until when, for the largest weight with a limited memory.
 
-    A tuple that comes probes first and then is taken into memory or not; others may leave for it.
-    What has left does not come back. After each moment at most `memory_rows` are in memory. No
-    strategy of the engine can do better, whatever it knows.
+    A row that arrives probes first. Then it is admitted to memory or not; others may be evicted
+    for it. A row that has left memory does not come back. After each moment at most `memory_rows`
+    are in memory. No strategy of the engine can do better, whatever it knows.
 
-    Where several tuples of a stream have one time they count as one moment, and room is made for
-    them when all have probed. The engine takes them one after another, so there the optimum may be
-    a little above what it could reach in any order of them; otherwise it is exact.
+    Rows of a stream with the same time arrive in one moment: all of them probe, and then memory is
+    made free for them. The engine processes them one after another, so in this case the optimum
+    may be a little above what any order of them could reach. Otherwise it is exact.
 
     Parameters
     ----------
     matches
         The results of the exact join.
     memory_rows
-        M, tuples in memory, zero or more: of both streams together, or, as a pair, of each.
+        M, rows in memory, zero or more: of both streams together, or, as a pair, of each.
     weights
-        What each result of `matches` is worth, none negative; 1 each if left out.
+        Weight of each result of `matches`, none negative; by default 1.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def offline_optimum(
 
     Examples
     --------
-    Three tuples wait; the tuples 3, 4, 5 and 6 probe. With room for one, it is best to change from
-    the first to the second.
+    Rows 0, 1 and 2 wait; rows 3, 4, 5 and 6 probe. With memory for one row, it is best to change
+    from row 0 to row 1.
 
     >>> matches = Matches(
     ...     arrived=np.array([0, 2, 3, 1, 4, 5, 6]),
@@ -105,8 +105,8 @@ def offline_optimum(
 
     References
     ----------
-    Das, Gehrke and Riedewald, Approximate Join Processing over Data Streams (SIGMOD 2003), have
-    the offline optimum of such a join as a flow, too. How it is found here: `memory_flow`.
+    Das, Gehrke and Riedewald, Approximate Join Processing over Data Streams (SIGMOD 2003), also
+    compute the offline optimum of such a join as a flow. For the one used here see `memory_flow`.
     """
     _check_rows(memory_rows)
     value = _checked_weights(matches, weights)
@@ -117,12 +117,12 @@ def offline_optimum(
     else:
         parts = [(np.ones(len(matches), np.bool_), memory_rows)]
     for own, rows in parts:
-        of_worth = np.flatnonzero(own & (value > 0))
+        positive = np.flatnonzero(own & (value > 0))
         kept, until = best_flow(
             matches.arrived,
-            matches.waiting[of_worth],
-            matches.completed[of_worth],
-            value[of_worth],
+            matches.waiting[positive],
+            matches.completed[positive],
+            value[positive],
             rows,
         )
         kept_until[kept] = until
@@ -142,18 +142,18 @@ def offline_optima(
     memory_rows: Iterable[int | tuple[int, int]],
     weigh: Callable[[Matches], npt.ArrayLike] | None = None,
 ) -> list[OfflineOptimum]:
-    """Give the offline optimum of a join of two streams for several limits of memory.
+    """Compute the offline optimum of a join of two streams for several limits of memory.
 
     Parameters
     ----------
     join
-        A join of two streams on `Equal`; its budget and goal are not looked at.
+        A join of two streams on `Equal`; its budget and goal are ignored.
     tables
         The whole of each stream, as for `Join.replay`.
     memory_rows
         The limits, each as in `offline_optimum`.
     weigh
-        Gives the weights of the results; `Matches.rows` says of which rows each is made.
+        Returns the weights of the results; `Matches.rows` has the rows of each.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def _check_rows(memory_rows: object) -> None:
     parts = memory_rows if isinstance(memory_rows, tuple) else (memory_rows, 0)
     if len(parts) != 2 or not all(map(_is_count, parts)):
         requirement = "a whole number of zero or more, or two of them"
-        hint = "give the tuples that memory holds, for both streams together or for each"
+        hint = "give the rows that memory holds, for both streams together or for each"
         raise SpecificationError(must("memory_rows", requirement, memory_rows, hint))
 
 

@@ -1,4 +1,4 @@
-"""A sample of a stream from a file, with times that can be compared with the other streams'."""
+"""Samples of streams from files, with times that can be compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.errors import SchemaError, must
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["alike", "read_sample"]
+__all__ = ["comparable_times", "read_sample"]
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -26,14 +26,14 @@ def read_sample(stream: str, file: str) -> pa.Table:
     Parameters
     ----------
     stream
-        Whose rows they are.
+        Name of the stream.
     file
-        Where.
+        Path of the file or folder.
 
     Raises
     ------
     SchemaError
-        If there is no such file, or it is of another kind than its name says.
+        If there is no such file, or its content does not fit its suffix.
     """
     place = Path(file)
     owner = f'file of stream "{stream}"'
@@ -52,25 +52,27 @@ def read_sample(stream: str, file: str) -> pa.Table:
     except (pa.ArrowException, OSError) as error:
         why = " ".join(str(error).split()).rstrip(".")
         kind = "CSV with names in its first line" if name.endswith(_CSV) else "Parquet"
-        raise SchemaError(must(owner, f"{kind} ({why})", file, "save it anew")) from error
+        raise SchemaError(must(owner, f"{kind} ({why})", file, "save it again")) from error
 
 
-def alike(tables: Mapping[str, pa.Table], times: Mapping[str, str]) -> dict[str, pa.Table]:
-    """Give the streams' times in types that can be compared.
+def comparable_times(
+    tables: Mapping[str, pa.Table], times: Mapping[str, str]
+) -> dict[str, pa.Table]:
+    """Return the tables with times of types that can be compared.
 
-    Dates are midnight, and times without a zone are taken as UTC where others have one.
+    Dates become midnight. Times without a zone are taken as UTC if another stream has a zone.
 
     Parameters
     ----------
     tables
         The sample of each stream.
     times
-        Its time column; one that is not there is left for the join to complain about.
+        The time column of each stream; the join itself reports one that is missing.
 
     Raises
     ------
     SchemaError
-        If a column of times holds none.
+        If a time column holds neither times nor numbers.
     """
     kinds = {n: t.schema.field(times[n]).type for n, t in tables.items() if _has(t, times[n])}
     for name, kind in kinds.items():
@@ -87,7 +89,7 @@ def alike(tables: Mapping[str, pa.Table], times: Mapping[str, str]) -> dict[str,
         found[name] = table
         if kind is not None and _is_clock(kind) and not getattr(kind, "tz", None):
             unit = kind.unit if pa.types.is_timestamp(kind) else "us"
-            # A cast from a time without a zone to one in UTC keeps the numbers.
+            # The cast from no zone to UTC keeps the numbers.
             wanted = pa.timestamp(unit, "UTC") if zones else pa.timestamp(unit)
             index = table.schema.get_field_index(times[name])
             column = table.column(index).cast(pa.timestamp(unit)).cast(wanted)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import penstock as ps
-from penstock.planning import StreamStatistics
+from penstock.capacity import StreamStatistics
 from penstock.statistics.age_curve import AgeCurve
 from penstock.testing import AgeModel, FrequencyModel, age_model, frequency_model
 

@@ -1,24 +1,23 @@
-"""What the user writes after the options of `penstock explain`, as values of a join."""
+"""The options of `penstock explain`, parsed into the values of a join."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["by_stream", "duration", "named", "predicate", "share"]
+__all__ = ["parse_duration", "parse_files", "parse_predicate", "parse_share", "per_stream"]
 
 
-def named(given: Sequence[str], option: str, example: str) -> dict[str, str]:
-    """Read ``NAME=FILE``, two times or more.
+def parse_files(given: Sequence[str], option: str, example: str) -> dict[str, str]:
+    """Parse ``NAME=FILE``, given twice or more often.
 
-    >>> named(["bids=bids.csv", "asks=a=b.csv"], "--stream", "bids=bids.csv")
+    >>> parse_files(["bids=bids.csv", "asks=a=b.csv"], "--stream", "bids=bids.csv")
     {'bids': 'bids.csv', 'asks': 'a=b.csv'}
     """
     found: dict[str, str] = {}
@@ -26,10 +25,10 @@ def named(given: Sequence[str], option: str, example: str) -> dict[str, str]:
         name, equals, value = each.partition("=")
         if not (name and equals and value):
             raise SpecificationError(
-                must(option, "NAME=FILE", each, f"write {option} {example}, say")
+                must(option, "NAME=FILE", each, f"for example {option} {example}")
             )
         if name in found:
-            hint = "give each stream one name of its own"
+            hint = "give each stream a name of its own"
             raise SpecificationError(must(option, "one for each stream", each, hint))
         found[name] = value
     if len(found) < 2:
@@ -38,12 +37,12 @@ def named(given: Sequence[str], option: str, example: str) -> dict[str, str]:
     return found
 
 
-def by_stream(given: Sequence[str], option: str, names: Sequence[str]) -> dict[str, str]:
-    """Read ``NAME=VALUE`` for each stream, or one ``VALUE`` for those that are not named.
+def per_stream(given: Sequence[str], option: str, names: Sequence[str]) -> dict[str, str]:
+    """Parse ``NAME=VALUE`` for each stream, or one ``VALUE`` for the streams that are not named.
 
     Examples
     --------
-    >>> by_stream(["at", "asks=opened_at"], "--time", ["asks", "bids"])
+    >>> per_stream(["at", "asks=opened_at"], "--time", ["asks", "bids"])
     {'asks': 'opened_at', 'bids': 'at'}
     """
     found: dict[str, str] = {}
@@ -58,8 +57,7 @@ def by_stream(given: Sequence[str], option: str, names: Sequence[str]) -> dict[s
             for_all = each
             continue
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f'did you mean "{close[0]}"?' if close else "name a stream that --stream names"
+            hint = did_you_mean(name, names, "name a stream that --stream names")
             requirement = f"for one of the streams {_listed(names)}"
             raise SpecificationError(must(option, requirement, each, hint))
         if name in found:
@@ -76,30 +74,30 @@ def by_stream(given: Sequence[str], option: str, names: Sequence[str]) -> dict[s
     return {name: found[name] for name in names}
 
 
-def duration(text: str) -> str | int | float:
-    """Give a plain number as one, and leave anything else to be read as a duration.
+def parse_duration(text: str) -> str | int | float:
+    """Return a plain number as a number; any other text, such as "7 days", as it is.
 
-    >>> duration("10"), duration("2.5"), duration("7 days")
+    >>> parse_duration("10"), parse_duration("2.5"), parse_duration("7 days")
     (10, 2.5, '7 days')
     """
     number = _number(text)
     return text if number is None else number
 
 
-def predicate(
+def parse_predicate(
     columns: Mapping[str, str],
     *,
     within: str | None = None,
     band: str | None = None,
     compare: str | None = None,
 ) -> Predicate:
-    """Give the predicate that the options describe; an equality if they say nothing else.
+    """Return the predicate that the options describe; an equality by default.
 
     Examples
     --------
-    >>> predicate({"asks": "id,site", "bids": "ask,site"})
+    >>> parse_predicate({"asks": "id,site", "bids": "ask,site"})
     Equal(asks=('id', 'site'), bids=('ask', 'site'))
-    >>> predicate({"asks": "price", "bids": "price"}, band="-1:2.5")
+    >>> parse_predicate({"asks": "price", "bids": "price"}, band="-1:2.5")
     Band(low=-1, high=2.5, asks='price', bids='price')
     """
     chosen = {"--within": within, "--band": band, "--compare": compare}
@@ -110,14 +108,14 @@ def predicate(
     if within is not None:
         distance = _number(within)
         if distance is None:
-            hint = "write --within 0.5, say"
+            hint = "for example --within 0.5"
             raise SpecificationError(must("--within", "a number", within, hint))
         return Within(distance, **columns)
     if band is not None:
         low, _, high = band.partition(":")
         bounds = (_number(low), _number(high))
         if bounds[0] is None or bounds[1] is None:
-            hint = "write --band=-1:2.5, say"
+            hint = "for example --band=-1:2.5"
             raise SpecificationError(must("--band", "LOW:HIGH, two numbers", band, hint))
         taken = {"low", "high"} & set(columns)
         if taken:
@@ -133,17 +131,17 @@ def predicate(
     return Equal(**{name: each[0] if len(each) == 1 else each for name, each in lists.items()})
 
 
-def share(text: str, option: str, example: str) -> float:
-    """Read a share above 0 and at most 1: ``"90%"`` or ``"0.9"``.
+def parse_share(text: str, option: str, example: str) -> float:
+    """Parse a share above 0 and at most 1: ``"90%"`` or ``"0.9"``.
 
-    >>> share("90%", "--recall", "90%"), share("0.5", "--recall", "90%")
+    >>> parse_share("90%", "--recall", "90%"), parse_share("0.5", "--recall", "90%")
     (0.9, 0.5)
     """
     parts = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*(%?)\s*", text)
     value = float(parts[1]) / (100 if parts[2] else 1) if parts else 0.0
     if not 0 < value <= 1:
         requirement = "a share above 0 and at most 1, or a percentage"
-        raise SpecificationError(must(option, requirement, text, f"write {option} {example}, say"))
+        raise SpecificationError(must(option, requirement, text, f"for example {option} {example}"))
     return value
 
 

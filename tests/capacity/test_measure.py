@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from tests.planning.support import (
+from tests.capacity.support import (
     WINDOW,
     age_join,
     age_streams,
@@ -206,7 +206,7 @@ NULL_TIMES = pa.schema([("time", pa.float64()), ("id", pa.int64())])
         ),
         (
             {**GOOD, "s2": pa.table({"time": [1e6, 2e6], "id": [1, 2]})},
-            "sample must have a stretch of time in which every stream has rows; got",
+            "sample must have a period of time in which every stream has rows; got",
         ),
         (
             {**GOOD, "s2": pa.table({"time": [1.0, 900.0], "id": [-1, -2]})},

@@ -1,4 +1,4 @@
-"""What share of the other streams' rows a row matches, whatever their times."""
+"""The share of the other streams' rows that a row matches, whatever their times."""
 
 from __future__ import annotations
 
@@ -18,39 +18,40 @@ if TYPE_CHECKING:
 __all__ = ["equal_shares", "range_shares"]
 
 Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.int64]
 
 
-def equal_shares(words: Sequence[Words], known: Words) -> list[Floats]:
-    """Give the share of each known key in each stream.
+def equal_shares(keys: Sequence[Keys], known: Keys) -> list[Floats]:
+    """Return the share of each known key in each stream.
 
     >>> equal_shares([np.array([7, 7, 9]), np.array([9])], np.array([7, 9]))
     [array([0.66666667, 0.33333333]), array([0., 1.])]
     """
     return [
         np.bincount(np.searchsorted(known, each), minlength=known.size) / max(each.size, 1)
-        for each in words
+        for each in keys
     ]
 
 
 def range_shares(plan: Plan, mine: int, values: Floats, others: Sequence[Floats]) -> Floats:
-    """Give, for each value of a stream, the share of the others' combinations that it matches.
+    """Return, for each value of a stream, the share of the others' combinations that it matches.
 
     Parameters
     ----------
     plan
-        The join; any predicate but an equality.
+        The join, with any predicate but an equality.
     mine
         Index of the stream.
     values
         Its values.
     others
-        The values of every stream, by index; those of the stream itself are not looked at.
+        The values of every stream, by index; those of the stream itself are ignored.
 
     Notes
     -----
-    For `Within` with more than two streams the product of the streams' shares, which takes in
-    combinations whose members are too far from each other; the rest is exact.
+    For `Within` with more than two streams this is the product of the streams' shares, which is
+    too high: it includes combinations whose other members are too far from each other. All else
+    is exact.
     """
     sides = [np.sort(each) for each in others]
     if plan.rule.kind == layout.WITHIN:
@@ -68,7 +69,7 @@ def range_shares(plan: Plan, mine: int, values: Floats, others: Sequence[Floats]
 
 
 def _along(rule: Rule, chain: list[Floats], values: Floats, *, upwards: bool) -> Floats:
-    """Give the share of a chain's combinations that leads up, or down, to each of the values."""
+    """Return the share of a chain's combinations that match each of the values at its end."""
     weights: Floats | None = None
     links = [*chain, values]
     for side, following in pairwise(links):
@@ -78,7 +79,7 @@ def _along(rule: Rule, chain: list[Floats], values: Floats, *, upwards: bool) ->
 
 
 def _fitting(rule: Rule, side: Floats, weights: Floats, values: Floats, *, upwards: bool) -> Floats:
-    """Add up the weights of a sorted stream's rows that fit each value, as a share of its rows."""
+    """Sum the weights of a sorted stream's rows that match each value, as a share of its rows."""
     if rule.kind == layout.BAND:  # low <= later - earlier <= high
         low, high = float(rule.low), float(rule.high)
         bounds = (values - high, values - low) if upwards else (values + low, values + high)
@@ -99,7 +100,7 @@ def _fitting(rule: Rule, side: Floats, weights: Floats, values: Floats, *, upwar
 
 
 def _sums(side: Floats, weights: Floats, low: Floats, high: Floats) -> Floats:
-    """Add up weights of rows from low to high, both included, as a share of all rows."""
+    """Sum the weights of the rows from low to high, both included, as a share of all rows."""
     sums = np.concatenate([[0.0], np.cumsum(weights)])
     first = np.searchsorted(side, low, side="left")
     last = np.searchsorted(side, high, side="right")

@@ -1,8 +1,7 @@
-"""The recall that a join can expect of a budget, and the budget that it needs for a recall."""
+"""The recall that a budget is expected to give, and the budget that a recall needs."""
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.budget import is_whole
-from penstock.errors import SpecificationError, must
-from penstock.planning.models import MODELS, Expected, expect
-from penstock.planning.statistics import Statistics
+from penstock.capacity.strategy_models import MODELS, Expected, expect
+from penstock.capacity.stream_statistics import Statistics
+from penstock.errors import SpecificationError, did_you_mean, must
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +23,9 @@ __all__ = ["Prediction", "RecallCurve", "predict"]
 
 Floats = npt.NDArray[np.float64]
 
-# A wished recall that is missed by no more than this is reached: sums of floats differ by so much.
+# A recall counts as reached if it is missed by no more than this, the error of float sums.
 _TOLERANCE = 1e-9
-# Strategies whose recall differs by less are equals: no sample is that exact.
+# Recalls that differ by less than this are treated as equal: no sample is that exact.
 _EQUAL = 1e-3
 
 
@@ -37,9 +36,9 @@ class RecallCurve:
     Attributes
     ----------
     rows
-        Amounts of memory, from 0 to what the exact join needs.
+        Amounts of memory in rows, from 0 to what the exact join needs.
     recall
-        For each strategy the recall with each of them.
+        For each strategy its recall with each amount.
     """
 
     rows: Floats
@@ -48,18 +47,18 @@ class RecallCurve:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What each strategy is expected to reach with a join's budget.
+    """The recall that each strategy is expected to reach with a join's budget.
 
     Attributes
     ----------
     statistics
-        What it was predicted from.
+        The statistics that the prediction is made from.
     rows
-        The budget, in rows; None if there is none.
+        The budget in rows; None if there is none.
     recall
-        Share of the exact results that each strategy is expected to give, from 0 to 1.
+        Share of the exact results that each strategy is expected to find, from 0 to 1.
     division
-        For each strategy the rows that each stream then has, by its name.
+        For each strategy the rows that each stream may hold, by the stream's name.
     """
 
     statistics: Statistics
@@ -77,24 +76,24 @@ class Prediction:
 
     @property
     def best(self) -> str:
-        """The strategy that is expected to give most; of equals the first in the table."""
+        """The strategy with the highest expected recall; of equal ones the first in `recall`."""
         most = max(self.recall.values())
         return next(name for name, recall in self.recall.items() if recall >= most - _EQUAL)
 
     def rows_for(self, recall: float, strategy: str | None = None) -> int:
-        """Give the least rows with which a recall is expected.
+        """Return the smallest number of rows with which a recall is expected.
 
         Parameters
         ----------
         recall
-            Wished share of the exact results, above 0 and at most 1.
+            Share of the exact results, above 0 and at most 1.
         strategy
-            Its name; None for the one that needs least.
+            Name of a strategy; None for the one that needs the fewest rows.
 
         Raises
         ------
         SpecificationError
-            If the recall is none, or the strategy is not one that can be predicted.
+            If the recall is out of range, or there is no formula for the strategy.
         """
         given: object = recall
         if not (isinstance(given, int | float) and 0 < given <= 1):
@@ -103,8 +102,7 @@ class Prediction:
         if strategy is None:
             return min(self.rows_for(recall, name) for name in MODELS)
         if strategy not in MODELS:
-            close = difflib.get_close_matches(str(strategy), MODELS, n=1)
-            hint = f'did you mean "{close[0]}"?' if close else "leave it out for the best one"
+            hint = did_you_mean(strategy, MODELS, "leave it out for the best one")
             known = ", ".join(f'"{name}"' for name in MODELS)
             raise SpecificationError(must("strategy", f"one of {known}", strategy, hint))
         least, enough = 0, math.ceil(self.statistics.needed_rows)
@@ -114,16 +112,17 @@ class Prediction:
                 enough = middle
             else:
                 least = middle
-        # A budget has a row for each stream at least.
+        # A budget has at least one row for each stream.
         return max(enough, len(self.statistics.streams))
 
     def curve(self, points: int = 101) -> RecallCurve:
-        """Give recall against memory for every strategy.
+        """Return recall against memory for every strategy.
 
         Parameters
         ----------
         points
-            Amounts of memory, evenly from 0 to what the exact join needs; 2 or more.
+            Number of amounts of memory, at equal distances from 0 to what the exact join needs;
+            2 or more.
         """
         if not is_whole(points, least=2):
             hint = "leave it out for 101"
@@ -149,8 +148,8 @@ def predict(specification: Specification, statistics: Statistics) -> Prediction:
     Raises
     ------
     SpecificationError
-        If the statistics are not of the join's streams, or its budget is in bytes and they do not
-        say how large a row is.
+        If the statistics are not of the join's streams, or the budget is in bytes and the size of
+        a row is not known.
     """
     if not isinstance(statistics, Statistics):
         hint = "measure them with Join.measure"

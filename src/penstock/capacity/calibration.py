@@ -1,4 +1,4 @@
-"""How much of what a value has matched so far it will match again: calibrated frequencies."""
+"""Calibrated frequencies: how far the past matches of a value predict its future matches."""
 
 from __future__ import annotations
 
@@ -11,31 +11,35 @@ __all__ = ["Calibrated", "calibrate"]
 
 Floats = npt.NDArray[np.float64]
 
-# Enough for a curve, and few enough that noise between neighbours evens out.
+# Enough for a curve, and few enough that the noise within a group averages out.
 _GROUPS = 256
 
 
 class Calibrated(NamedTuple):
-    """Groups of values that their past does not tell apart, the most promising first."""
+    """Groups of values with the same past, those with most expected matches first.
+
+    `own` is the share of the stream in each group, `partner` the expected frequency of its values
+    in the other streams.
+    """
 
     own: Floats
     partner: Floats
 
 
 def calibrate(own: Floats, past: Floats, future: Floats) -> Calibrated:
-    """Say how often values will be matched that were matched so often before.
+    """Estimate how often values will be matched, given how often they were matched before.
 
-    A strategy ranks values by what it has seen of them. In the very sample in which they were
-    counted, that rank is always right; in what comes next it is right only as far as the
-    frequencies last. So values are ranked by one part of a sample and counted in another. Those
-    of equal rank are one group; neighbours that turned out in the wrong order are merged.
+    A strategy ranks values by their past frequency. On the data in which they were counted that
+    rank is always right; on later data it is right only if the frequencies last. So values are
+    ranked by one part of a sample and counted in another. Values of equal rank are one group.
+    Neighbouring groups that turn out in the wrong order are merged.
 
     Parameters
     ----------
     own
-        Share of each value in the stream whose rows wait.
+        Share of each value in the stream whose rows wait in memory.
     past, future
-        How often each was, and will be, matched by the other streams.
+        How often each value was, and will be, matched by the other streams.
 
     Examples
     --------
@@ -50,9 +54,9 @@ def calibrate(own: Floats, past: Floats, future: Floats) -> Calibrated:
     ----------
     Isotonic regression by pooling adjacent violators; the ranking is PROB's, `srivastava04` 3.3.
     """
-    there = own > 0
-    mass, matched = own[there], own[there] * future[there]
-    ranks, group = np.unique(-past[there], return_inverse=True)
+    present = own > 0
+    mass, matched = own[present], own[present] * future[present]
+    ranks, group = np.unique(-past[present], return_inverse=True)
     mass, matched = _by_group(group, mass, matched)
     if ranks.size > _GROUPS:
         part = np.minimum((np.cumsum(mass) - mass) / mass.sum() * _GROUPS, _GROUPS - 1)

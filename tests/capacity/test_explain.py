@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import penstock as ps
 from penstock import cli
-from penstock.explain.choice import OWN_CHOICE, choose
-from penstock.planning import StreamStatistics
-from penstock.planning.models import MODELS
+from penstock.capacity import StreamStatistics
+from penstock.capacity.recommendation import OWN_CHOICE, recommend
+from penstock.capacity.strategy_models import MODELS
 from penstock.statistics.age_curve import AgeCurve
 from penstock.testing import age_model
 
@@ -92,8 +92,11 @@ def test_it_prints_tables_says_what_it_would_choose_and_saves_a_picture(
     assert figures["choice"] == "age"
     assert figures["warnings"] == []
     assert figures["tried"] == {}
-    assert "Choice: age. Rows of auctions give most for their room if they are kept up to" in text
-    assert "and it does so: 1.3 times what random gives. Rows of each stream: auctions" in text
+    assert (
+        "Choice: age. Rows of auctions give most results per row of memory if they are kept up to"
+        in text
+    )
+    assert ": 1.3 times what random finds. Rows of each stream: auctions" in text
     picture = tmp_path / "penstock-explain.png"
     assert picture.read_bytes().startswith(PNG)
     assert picture.stat().st_size > 20_000
@@ -130,22 +133,22 @@ def test_where_no_formula_sees_anything_the_join_is_left_to_choose() -> None:
     rising = StreamStatistics(rate=1.0, window=100.0, curve=AgeCurve([1, 2, 3]))
     idle = StreamStatistics(rate=1.0, window=0.0, curve=AgeCurve([0]))
     prediction = ps.Prediction(ps.Statistics(streams={"a": rising, "b": idle}), 20)
-    chosen = choose(prediction, {}, str)
-    assert chosen.name == OWN_CHOICE
-    assert "--try shows it" in chosen.why
+    recommended = recommend(prediction, {}, str)
+    assert recommended.name == OWN_CHOICE
+    assert "add --try" in recommended.reason
 
 
 def test_what_was_tried_decides() -> None:
     falling = StreamStatistics(rate=1.0, window=100.0, curve=AgeCurve([3, 2, 1]))
     idle = StreamStatistics(rate=1.0, window=0.0, curve=AgeCurve([0]))
     prediction = ps.Prediction(ps.Statistics(streams={"a": falling, "b": idle}), 20)
-    assert choose(prediction, {}, str).why.startswith("Rows match soon after they came")
+    assert recommend(prediction, {}, str).reason.startswith("Rows match soon after they arrive")
     tried = {"age": 0.4, "expected": 0.5, "random": 0.25, OWN_CHOICE: 0.49}
-    assert choose(prediction, tried, str) == (
+    assert recommend(prediction, tried, str) == (
         OWN_CHOICE,
-        "It gave 49.0% of the sample's results: 2.0 times what random gives.",
+        "It found 49.0% of the sample's results: 2.0 times what random finds.",
     )
-    assert choose(prediction, tried | {OWN_CHOICE: 0.4}, str).name == "expected"
+    assert recommend(prediction, tried | {OWN_CHOICE: 0.4}, str).name == "expected"
 
 
 def test_times_that_are_numbers_names_once_for_all_and_bytes(

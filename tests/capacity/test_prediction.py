@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.planning import StreamStatistics, predict
-from penstock.planning.models import MODELS
-from penstock.planning.predict import Prediction
-from tests.planning.support import (
+from penstock.capacity import StreamStatistics, predict
+from penstock.capacity.prediction import Prediction
+from penstock.capacity.strategy_models import MODELS
+from tests.capacity.support import (
     WINDOW,
     age_join,
     age_streams,
@@ -34,7 +34,7 @@ def statistics(**streams: StreamStatistics) -> ps.Statistics:
     return ps.Statistics(streams=streams)
 
 
-# Example 3.3: one tuple a unit of time, a window of 4.
+# Example 3.3: one row per unit of time, a window of 4.
 EXAMPLE = statistics(a=stream([1, 1, 2, 1], window=4.0), b=stream([0], window=0.0))
 
 
@@ -66,7 +66,7 @@ def test_age_is_equation_3_of_the_model(shape: str) -> None:
 @pytest.mark.parametrize("zipf", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("correlation", ["DC", "IC", "UC"])
 def test_prob_is_section_3_3_of_the_model(correlation: str, zipf: float) -> None:
-    """Within 4 points of recall: the ranking is learnt from half of 40,000 rows.
+    """Within 4 points of recall: the ranking is learned from half of 40,000 rows.
 
     With the steepest skew and opposite orders, half of the results hang on keys that come eight
     times in the sample: within 10 points.

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.capacity.match_shares import equal_shares, range_shares
 from penstock.engine.plan import Plan, bind
-from penstock.planning.matching import equal_shares, range_shares
 from penstock.predicates import Predicate
 from tests.oracles.naive_predicates import OPERATORS, holds
 

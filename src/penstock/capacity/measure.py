@@ -12,6 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.budget import is_whole
+from penstock.capacity.age_curve import SamplePeriod, age_curve
+from penstock.capacity.calibration import Calibrated, calibrate
+from penstock.capacity.match_shares import equal_shares, range_shares
+from penstock.capacity.stream_statistics import Statistics, StreamStatistics
 from penstock.engine.intake import read_keys
 from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyCoder
@@ -20,10 +24,6 @@ from penstock.engine.replay import replay
 from penstock.engine.sizes import row_sizes
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError, must
-from penstock.planning.calibration import Calibrated, calibrate
-from penstock.planning.exposure import Clock, age_curve
-from penstock.planning.matching import equal_shares, range_shares
-from penstock.planning.statistics import Statistics, StreamStatistics
 
 if TYPE_CHECKING:
     from penstock.spec import Specification
@@ -33,16 +33,16 @@ __all__ = ["measure"]
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# More values than these add nothing to a curve of some hundred points.
+# More values than this do not improve a curve of a few hundred points.
 _MOST_VALUES = 200_000
 
 
 @dataclass(frozen=True)
 class _Side:
-    """The rows of one stream that can match: their times, and what they are matched by."""
+    """The rows of one stream that can match: their times, keys and values."""
 
     times: Array
-    words: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.int64]
     values: Floats
 
 
@@ -51,24 +51,23 @@ def measure(
 ) -> Statistics:
     """Measure the statistics of a join on a sample of its streams.
 
-    Only the stretch of time counts in which every stream has rows. A row that came so late that
-    the sample ends before its window does is counted for the ages that it reached, so that the
-    end of the sample does not distort the age curve.
+    Only the period in which every stream has rows is measured. A row whose window is longer than
+    the rest of the sample counts only for the ages that it reached, so that the end of the sample
+    does not distort the age curve.
 
     Parameters
     ----------
     specification
-        The join; its budget is not looked at.
+        The join; its budget is ignored.
     tables
         One table for each stream.
     parts
-        Into how many parts each window is divided for its age curve; fewer where time has fewer
-        steps than that.
+        Number of parts of each window in its age curve; fewer if time has fewer ticks.
 
     Raises
     ------
     SchemaError
-        If the tables do not fit the join, have no stretch of time in common, or give no result.
+        If the tables do not fit the join, have no period in common, or give no result.
 
     Examples
     --------
@@ -104,17 +103,17 @@ def measure(
             raise SchemaError(must(f'table of stream "{name}"', "a pyarrow.Table", kind, hint))
     plan = bind(specification, {name: table.schema for name, table in tables.items()})
     sides = _read(plan, tables)
-    clock = _clock(plan, sides)
-    found = _ages(plan, tables, clock)
-    frequencies = _frequencies(plan, sides, clock)
+    period = _period(plan, sides)
+    found = _ages(plan, tables, period)
+    frequencies = _frequencies(plan, sides, period)
     streams = {}
     for s, side in enumerate(plan.sides):
         times = sides[s].times
-        within = np.count_nonzero((times >= clock.start) & (times <= clock.end))
+        within = np.count_nonzero((times >= period.start) & (times <= period.end))
         streams[side.name] = StreamStatistics(
-            rate=float(within / (clock.end - clock.start + clock.tick)),
+            rate=float(within / (period.end - period.start + period.tick)),
             window=float(side.window),
-            curve=age_curve(times, found.ages[s], window=side.window, clock=clock, parts=parts),
+            curve=age_curve(times, found.ages[s], window=side.window, period=period, parts=parts),
             own=frequencies[s].own,
             partner=frequencies[s].partner,
             row_bytes=ROW_OVERHEAD + float(row_sizes(tables[side.name]).mean()),
@@ -123,19 +122,19 @@ def measure(
     return Statistics(
         streams=streams,
         units_per_second=plan.time.units_per_second,
-        span=float(clock.end - clock.start),
+        span=float(period.end - period.start),
         results=found.results,
     )
 
 
 def _read(plan: Plan, tables: Mapping[str, pa.Table]) -> list[_Side]:
-    """Read the rows that can match; refuse a stream that has none."""
+    """Read the rows that can match; raise if a stream has none."""
     coder = KeyCoder(plan.keys)
     sides = []
     for side in plan.sides:
         table = tables[side.name]
         times, good = plan.time.read(table.column(side.time))
-        words, values, has_key = read_keys(plan, side, table, coder)
+        keys, values, has_key = read_keys(plan, side, table, coder)
         good = good & has_key
         if not good.any():
             hint = "take a sample in which every stream has rows"
@@ -145,12 +144,12 @@ def _read(plan: Plan, tables: Mapping[str, pa.Table]) -> list[_Side]:
             requirement = "at least one that has a time and a key"
             got = f"{table.num_rows} rows, of which 0 can be used"
             raise SchemaError(must(f'rows of stream "{side.name}"', requirement, got, hint))
-        sides.append(_Side(times[good], words[good], values[good].astype(np.float64)))
+        sides.append(_Side(times[good], keys[good], values[good].astype(np.float64)))
     return sides
 
 
-def _clock(plan: Plan, sides: list[_Side]) -> Clock:
-    """Find the stretch of time in which all streams have rows, and the step of their times."""
+def _period(plan: Plan, sides: list[_Side]) -> SamplePeriod:
+    """Find the period in which all streams have rows, and the tick of their times."""
     times = [side.times for side in sides]
     start, end = max(each.min() for each in times), min(each.max() for each in times)
     if start >= end:
@@ -160,8 +159,8 @@ def _clock(plan: Plan, sides: list[_Side]) -> Clock:
         }
         said = ", ".join(f'"{n}" from {first} to {last}' for n, (first, last) in spans.items())
         raise SchemaError(
-            f"sample must have a stretch of time in which every stream has rows; got {said}; "
-            f"take the rows of all streams from one stretch of time"
+            f"sample must have a period of time in which every stream has rows; got {said}; "
+            f"take the rows of all streams from the same period"
         )
     tick = 0
     if plan.time.dtype.kind != "f":
@@ -169,22 +168,22 @@ def _clock(plan: Plan, sides: list[_Side]) -> Clock:
         tick = int(np.gcd.reduce([*steps, *(each[0] - times[0][0] for each in times)]))
     longest = max(side.window for side in plan.sides)
     if len(sides) > 2 and end - start > 2 * longest:
-        # Until the windows have filled, members are missing between the oldest and the newest.
+        # Results of the first window are incomplete: their older members came before the sample.
         start = start + longest
-    return Clock(start.item(), end.item(), tick)
+    return SamplePeriod(start.item(), end.item(), tick)
 
 
 @dataclass(frozen=True)
 class _Ages:
-    """How old each stream's rows were when the newest member of their results came."""
+    """For each stream the ages of its rows when their results' newest member arrived."""
 
     ages: list[Array]
     results: int
 
 
-def _ages(plan: Plan, tables: Mapping[str, pa.Table], clock: Clock) -> _Ages:
-    """Run the exact join, and read from its results how old those were that waited."""
-    # Only what the join looks at: the rest of a row would be copied for nothing.
+def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _Ages:
+    """Run the exact join, and compute the ages of the rows that waited for each result."""
+    # Only the columns that the join needs: the others would be copied for nothing.
     narrow = {
         side.name: tables[side.name].select(list(dict.fromkeys((side.time, *side.columns))))
         for side in plan.sides
@@ -201,22 +200,22 @@ def _ages(plan: Plan, tables: Mapping[str, pa.Table], clock: Clock) -> _Ages:
             for side in plan.sides
         ]
     )
-    # Of equal times the last stream's row comes last, as in the engine.
+    # At equal times the last stream's row comes last, as in the engine.
     newest = len(times) - 1 - np.argmax(times[::-1], axis=0)
     last = times.max(axis=0)
-    counts = (last >= clock.start) & (last <= clock.end)
+    counts = (last >= period.start) & (last <= period.end)
     ages = [(last - own)[counts & (newest != s)] for s, own in enumerate(times)]
     return _Ages(ages, result.num_rows)
 
 
-def _frequencies(plan: Plan, sides: list[_Side], clock: Clock) -> list[Calibrated]:
-    """For each stream, how often its values are matched: ranked by the first half of the sample."""
-    middle = clock.start + (clock.end - clock.start) / 2
+def _frequencies(plan: Plan, sides: list[_Side], period: SamplePeriod) -> list[Calibrated]:
+    """Compute how often each stream's values are matched, ranked by the sample's first half."""
+    middle = period.start + (period.end - period.start) / 2
     early = [side.times < middle for side in sides]
     if plan.rule.kind == layout.EQUAL:
-        known = np.unique(np.concatenate([side.words for side in sides]))
+        known = np.unique(np.concatenate([side.keys for side in sides]))
         halves = [
-            equal_shares([side.words[mask] for side, mask in zip(sides, masks, strict=True)], known)
+            equal_shares([side.keys[mask] for side, mask in zip(sides, masks, strict=True)], known)
             for masks in (early, [~mask for mask in early])
         ]
         past, future = ([_of_others(half, s) for s in range(len(sides))] for half in halves)

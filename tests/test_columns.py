@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.engine.columns import as_numpy, decoded, plain
+from penstock.columns import as_numpy, decoded, plain
 
 TEXT = pa.array(["x", None, "y", "x"])
 ENCODED = {

@@ -1,4 +1,4 @@
-"""What predictions are made from: each stream's rate, window, age curve and value frequencies."""
+"""Statistics that predictions need: each stream's rate, window, age curve and frequencies."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StreamStatistics:
-    """What is known of one stream of a join.
+    """Statistics of one stream of a join.
 
     Parameters
     ----------
     rate
-        r, rows that come in a unit of time and can match; zero or more.
+        r, rows per unit of time that can match; zero or more.
     window
-        W, in the same units.
+        W, in the same units of time.
     curve
-        In how many results a row takes part at each age, while it waits for a newer one.
+        Number of results that a row is in at each age, as a row that waits in memory.
     own, partner
-        f of each value in this stream, and in the other one (with several others the product of
-        theirs); same order. Without them no value is told from another.
+        Frequency f of each value in this stream, and in the other one (with several others the
+        product of theirs), in the same order. By default all values are treated as one.
     row_bytes
-        What a row takes in memory, the engine's own records included; 0 if it is not known.
+        Bytes of a row in memory, the engine's own records included; 0 if not known.
     rows
-        Rows of the sample.
+        Number of rows in the sample.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class StreamStatistics:
         for name in ("rate", "window", "row_bytes"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
-                hint = "give what was measured"
+                hint = "pass the measured value"
                 raise SpecificationError(
                     must(f"{name} of StreamStatistics", "finite, and zero or more", value, hint)
                 )
@@ -76,23 +76,23 @@ class StreamStatistics:
 
     @property
     def needed_rows(self) -> float:
-        """Rows in the whole window on average: r W."""
+        """Average number of rows in the window: r W."""
         return self.rate * self.window
 
     @property
     def results_per_row(self) -> float:
-        """Results for which a row waits in its whole life: n."""
+        """Number of results that a row waits for in its whole window: n."""
         return self.curve.total
 
     @property
     def waiting(self) -> float:
-        """Results per unit of time that find a row of this stream waiting: r n."""
+        """Results per unit of time in which a row of this stream waits: r n."""
         return self.rate * self.curve.total
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Statistics:
-    """What is known of the streams of a join: measured by `Join.measure`, or given.
+    """Statistics of the streams of a join, measured by `Join.measure` or given.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ class Statistics:
     units_per_second
         Units of time in a second; None if time is a plain number.
     span
-        How much time of all streams the sample holds, in units; 0 if they were not measured.
+        Length of the measured period, in units of time; 0 if nothing was measured.
     results
-        Results of the exact join of the sample.
+        Number of results of the exact join of the sample.
 
     Examples
     --------
@@ -133,17 +133,17 @@ bids (0 rows in the window, 0 results each)>
 
     @property
     def needed_rows(self) -> float:
-        """Rows that the exact join holds on average."""
+        """Number of rows that the exact join holds on average."""
         return sum(stream.needed_rows for stream in self.streams.values())
 
     @property
     def row_bytes(self) -> float:
-        """What a row takes in memory, in the stream where it takes most; 0 if not known."""
+        """Bytes of a row in memory, in the stream with the largest rows; 0 if not known."""
         return max(stream.row_bytes for stream in self.streams.values())
 
     @property
     def too_short(self) -> tuple[str, ...]:
-        """Streams whose windows are longer than the sample: their old ages were never seen."""
+        """Streams with a window longer than the sample: no row in it reached the highest ages."""
         if not self.span:
             return ()
         return tuple(name for name, each in self.streams.items() if each.window > self.span)

@@ -1,4 +1,4 @@
-"""Calibrated frequencies: what was ranked by the past is counted in what came after."""
+"""Calibrated frequencies: values are ranked by the past and counted in the future."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.planning.calibration import calibrate
+from penstock.capacity.calibration import calibrate
 
 COUNTS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30
@@ -15,7 +15,7 @@ COUNTS = st.lists(
 
 
 @given(COUNTS)
-def test_nothing_is_lost_and_the_most_promising_come_first(
+def test_nothing_is_lost_and_the_most_matches_come_first(
     rows: list[tuple[int, int, int]],
 ) -> None:
     own, past, future = (np.array(column, float) for column in zip(*rows, strict=True))
@@ -26,7 +26,7 @@ def test_nothing_is_lost_and_the_most_promising_come_first(
 
 
 @given(COUNTS)
-def test_it_promises_no_more_than_to_know_the_future(rows: list[tuple[int, int, int]]) -> None:
+def test_it_expects_no_more_than_with_a_known_future(rows: list[tuple[int, int, int]]) -> None:
     own, past, future = (np.array(column, float) for column in zip(*rows, strict=True))
     found = calibrate(own, past, future)
     best = np.argsort(-future)
@@ -50,11 +50,11 @@ def test_neighbours_in_the_wrong_order_are_merged() -> None:
     assert found.own.tolist() == [1, 2, 1]
 
 
-def test_values_that_do_not_come_are_left_out() -> None:
+def test_values_that_do_not_occur_are_left_out() -> None:
     found = calibrate(np.array([0.0, 1.0]), np.array([9.0, 1.0]), np.array([9.0, 1.0]))
     assert found.partner.tolist() == [1.0]
-    nobody = calibrate(np.zeros(2), np.ones(2), np.ones(2))
-    assert nobody.own.size == 0
+    none = calibrate(np.zeros(2), np.ones(2), np.ones(2))
+    assert none.own.size == 0
 
 
 def test_many_values_make_few_groups() -> None:

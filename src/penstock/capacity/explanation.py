@@ -1,4 +1,4 @@
-"""What `penstock explain` says: tables, sentences, and figures for programs."""
+"""The output of `penstock explain`: tables, sentences, and figures for programs."""
 
 from __future__ import annotations
 
@@ -7,61 +7,62 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.explain.choice import ALIKE, OWN_CHOICE, Choice, choose
+from penstock.capacity.recommendation import ALIKE, OWN_CHOICE, Recommendation, recommend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-    from penstock.join import Join
-    from penstock.planning import Prediction, RecallCurve
+    from penstock.capacity import Prediction, RecallCurve
+    from penstock.spec import Specification
 
-__all__ = ["Answer"]
+__all__ = ["Explanation"]
 
 _CLOCK = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """The prediction for a sample, and the words for it.
+class Explanation:
+    """The prediction for a sample, as tables and text.
 
     Parameters
     ----------
     join
         The join, with its budget.
     prediction
-        What is expected of it.
-    wished
-        The recall that rows are asked for.
+        The expected recall of each strategy.
+    target_recall
+        The recall for which the needed rows are computed.
     tried
-        For strategies that were run over the sample, and for the join's own choice, the recall
-        that they gave there. Empty if none was run.
+        The recall of strategies that were run over the sample, the join's own choice among them;
+        empty if none was run.
     """
 
-    join: Join
+    join: Specification
     prediction: Prediction
-    wished: float
+    target_recall: float
     tried: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
-        """The budget."""
+        """The budget in rows."""
         return self.prediction.rows or 0
 
     @property
     def needed(self) -> float:
-        """Rows that the exact join holds on average."""
+        """Number of rows that the exact join holds on average."""
         return self.prediction.statistics.needed_rows
 
     def rows_for(self) -> dict[str, int]:
-        """Give the rows that each strategy needs for the wished recall."""
+        """Return the rows that each strategy needs for the target recall."""
         return {
-            name: self.prediction.rows_for(self.wished, name) for name in self.prediction.recall
+            name: self.prediction.rows_for(self.target_recall, name)
+            for name in self.prediction.recall
         }
 
     def streams(self) -> tuple[list[str], list[list[str]]]:
-        """Give the table of the streams: headings and cells."""
+        """Return the table of the streams: headings and cells."""
         statistics = self.prediction.statistics
         word, size = self._unit()
         per = "rows per unit of time" if word is None else f"rows per {word}"
@@ -79,12 +80,12 @@ class Answer:
         ]
 
     def strategies(self) -> tuple[list[str], list[list[str]]]:
-        """Give the table of the strategies: headings and cells."""
+        """Return the table of the strategies: headings and cells."""
         needed = self.rows_for()
         headings = [
             "strategy",
             f"recall with {self.rows:,} rows (%)",
-            f"rows for {_percent(self.wished)} recall",
+            f"rows for {_percent(self.target_recall)} recall",
             "of the exact join's rows (%)",
         ]
         return headings, [
@@ -98,52 +99,53 @@ class Answer:
         ]
 
     def trials(self) -> tuple[list[str], list[list[str]]]:
-        """Give the table of what was tried: headings and cells."""
+        """Return the table of the strategies that were tried: headings and cells."""
         return ["strategy", f"tried: recall in the sample with {self.rows:,} rows (%)"], [
             [name, f"{100 * recall:.1f}"] for name, recall in self.tried.items()
         ]
 
     def sample(self) -> str:
-        """Say what the sample is."""
+        """Describe the sample in a sentence or two."""
         statistics = self.prediction.statistics
         return (
-            f"The sample spans {self._long(statistics.span)} and gives {statistics.results:,} "
-            f"results. The exact join holds {self.needed:,.0f} rows of it on average."
+            f"The sample spans {self._format_time(statistics.span)} and gives "
+            f"{statistics.results:,} results. "
+            f"The exact join holds {self.needed:,.0f} rows of it on average."
         )
 
     @property
-    def chosen(self) -> Choice:
-        """The strategy to choose, and why."""
-        return choose(self.prediction, self.tried, self._long)
+    def recommended(self) -> Recommendation:
+        """The strategy to use, and the reason."""
+        return recommend(self.prediction, self.tried, self._format_time)
 
     def choice(self) -> str:
-        """Say which strategy to choose, and why."""
+        """Describe which strategy to use, and why."""
         if self.rows >= self.needed:
             return (
                 f"With {self.rows:,} rows the join is exact on average, whatever the strategy; "
                 f"bursts may take more."
             )
-        name, why = self.chosen
+        name, reason = self.recommended
         if name == OWN_CHOICE:
-            return f"Choice: the join's own; leave the strategy out. {why}"
+            return f"Choice: the join's own; leave the strategy out. {reason}"
         divided = self.prediction.division.get(name)
         if divided is None:
-            return f"Choice: {name}. {why}"
+            return f"Choice: {name}. {reason}"
         rows = ", ".join(f"{each} {share:,.0f}" for each, share in divided.items())
-        return f"Choice: {name}. {why} Rows of each stream: {rows}."
+        return f"Choice: {name}. {reason} Rows of each stream: {rows}."
 
     def warnings(self) -> list[str]:
-        """Say what is wrong with the sample."""
+        """Describe what is wrong with the sample."""
         statistics = self.prediction.statistics
         return [
-            f'The sample ({self._long(statistics.span)}) is shorter than the window of "{name}" '
-            f"({self.join.streams[name].window}): older rows were never seen to match, so more is "
-            f"lost than it says here. Take a sample of two windows or more."
+            f"The sample ({self._format_time(statistics.span)}) is shorter than the window of "
+            f'"{name}" ({self.join.streams[name].window}): matches of older rows are missing from '
+            f"it, so the real recall is lower than predicted. Take a sample of two windows or more."
             for name in statistics.too_short
         ]
 
     def lines(self, curve: RecallCurve) -> dict[str, npt.NDArray[np.float64]]:
-        """Give the lines of the picture by their words: the choice first, those alike as one."""
+        """Return the lines of the picture by their labels, the best first, equal ones as one."""
         best = self.prediction.best
         recall = self.prediction.recall
         order = sorted(recall, key=lambda name: (name != best, -recall[name]))
@@ -161,7 +163,7 @@ class Answer:
         }
 
     def as_json(self, curve: RecallCurve) -> dict[str, object]:
-        """Give everything for programs."""
+        """Return all figures, for programs."""
         statistics = self.prediction.statistics
         seconds = statistics.units_per_second or 1
         streams: Mapping[str, object] = {
@@ -185,9 +187,9 @@ class Answer:
             "budget_rows": self.rows,
             "recall": dict(self.prediction.recall),
             "division": {name: dict(each) for name, each in self.prediction.division.items()},
-            "wished_recall": self.wished,
+            "wished_recall": self.target_recall,
             "rows_for_wished_recall": self.rows_for(),
-            "choice": self.chosen.name,
+            "choice": self.recommended.name,
             "why": self.choice(),
             "tried": dict(self.tried),
             "warnings": self.warnings(),
@@ -201,7 +203,7 @@ class Answer:
         return min(rows / self.needed, 1.0) if self.needed else 1.0
 
     def _unit(self) -> tuple[str | None, float]:
-        """Choose the unit of time in which rates are read: the least that has a row or more."""
+        """Choose the unit of time for rates: the smallest in which every stream has a row."""
         statistics = self.prediction.statistics
         if statistics.units_per_second is None:
             return None, 1.0
@@ -211,8 +213,8 @@ class Answer:
                 return word, float(statistics.units_per_second * seconds)
         return _CLOCK[0][0], float(statistics.units_per_second * _CLOCK[0][1])
 
-    def _long(self, units: float) -> str:
-        """Say how long a time is."""
+    def _format_time(self, units: float) -> str:
+        """Write a length of time as text."""
         per_second = self.prediction.statistics.units_per_second
         if per_second is None:
             return f"{_short(units)} units of time"
@@ -228,7 +230,7 @@ def _percent(share: float) -> str:
 
 
 def _short(number: float) -> str:
-    """Write a number with two or three digits that count.
+    """Write a number with two or three significant digits.
 
     >>> _short(0.01234), _short(7.04), _short(40.0), _short(12345.6)
     ('0.012', '7.0', '40', '12,346')

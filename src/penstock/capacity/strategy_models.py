@@ -1,4 +1,4 @@
-"""What each strategy makes of its memory, as far as a formula can say it."""
+"""A formula for each strategy: the recall that it reaches with an amount of memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from penstock.planning.statistics import StreamStatistics
+from penstock.capacity.stream_statistics import StreamStatistics
 from penstock.statistics.frequency_output import frequency_output
 from penstock.strategies.division import divide
 
@@ -17,15 +17,15 @@ __all__ = ["MODELS", "Expected", "expect"]
 
 Floats = npt.NDArray[np.float64]
 
-# A share that counts as none where its logarithm is taken.
+# Shares below this are raised to it before their logarithm is taken.
 _LEAST = 1e-9
 
 Kept: TypeAlias = Callable[[StreamStatistics, Floats], Floats]
-"""Of the results for which a stream's rows wait, the share that so many rows of memory give."""
+"""From an amount of memory, in rows, to the share of a stream's waiting results that it keeps."""
 
 
 class Model(NamedTuple):
-    """How one strategy keeps rows, and whether it divides memory by what it knows of streams."""
+    """How one strategy keeps rows, and whether it divides memory by the streams' statistics."""
 
     kept: Kept
     divides: bool
@@ -35,7 +35,7 @@ class Expected(NamedTuple):
     """What is expected of a strategy with some memory."""
 
     recall: float
-    rows: tuple[float, ...]  # of each stream
+    rows: tuple[float, ...]  # memory of each stream
 
 
 def _age(stream: StreamStatistics, rows: Floats) -> Floats:
@@ -54,7 +54,7 @@ def _prob(stream: StreamStatistics, rows: Floats) -> Floats:
         window=stream.window,
     )
     whole = float(made(np.inf))
-    return made(rows) / whole if whole > 0 else _by_lot(stream, rows)
+    return made(rows) / whole if whole > 0 else _at_random(stream, rows)
 
 
 def _fifo(stream: StreamStatistics, rows: Floats) -> Floats:
@@ -64,7 +64,7 @@ def _fifo(stream: StreamStatistics, rows: Floats) -> Floats:
     return share
 
 
-def _by_lot(stream: StreamStatistics, rows: Floats) -> Floats:
+def _at_random(stream: StreamStatistics, rows: Floats) -> Floats:
     share: Floats = np.minimum(rows / stream.needed_rows, 1.0)
     return share
 
@@ -73,17 +73,17 @@ MODELS: Mapping[str, Model] = {
     "age": Model(_age, divides=True),  # srivastava04, eq. 3
     "prob": Model(_prob, divides=True),  # srivastava04, section 3.3
     "fifo": Model(_fifo, divides=False),  # a shorter window
-    "random": Model(_by_lot, divides=False),  # a share of the rows, for life
-    "until-expiry": Model(_by_lot, divides=True),  # whoever finds room, for life
+    "random": Model(_at_random, divides=False),  # a random share of the rows, for life
+    "until-expiry": Model(_at_random, divides=True),  # rows that find room, for life
 }
 
 
 def expect(name: str, streams: Sequence[StreamStatistics], rows: float) -> Expected:
-    """Give the recall that a strategy is expected to reach with so many rows.
+    """Compute the recall that a strategy is expected to reach with an amount of memory.
 
-    A result is found if all its members but the newest are in memory when that one comes. Of the
-    results that wait for a stream's rows a strategy keeps a share; with more than two streams the
-    shares of all who wait are multiplied, as if chance decided each apart.
+    A result is found if all its members but the newest are in memory when the newest arrives. In
+    each stream a strategy keeps a share of these members. With more than two streams the shares
+    of all waiting members are multiplied, as if they were independent.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def expect(name: str, streams: Sequence[StreamStatistics], rows: float) -> Expec
     streams
         The statistics of each stream.
     rows
-        M, of all streams together.
+        M, the memory of all streams together.
 
     References
     ----------
@@ -103,11 +103,12 @@ def expect(name: str, streams: Sequence[StreamStatistics], rows: float) -> Expec
     if rows >= sum(needs):
         return Expected(1.0, tuple(needs))
     share_of = [partial(_share, model.kept, stream) for stream in streams]
-    parts = _fair(rows, needs)
+    parts = _divided_equally(rows, needs)
     if model.divides:
-        parts = _fair(rows, needs, first=_best(rows, streams, share_of))
+        best = _divided_for_recall(rows, streams, share_of)
+        parts = _divided_equally(rows, needs, first=best)
     kept = [float(share(np.array(part))) for share, part in zip(share_of, parts, strict=True)]
-    last = _newest(streams)
+    last = _newest_shares(streams)
     found = sum(
         last[j] * np.prod([share for i, share in enumerate(kept) if i != j])
         for j in range(len(streams))
@@ -116,16 +117,16 @@ def expect(name: str, streams: Sequence[StreamStatistics], rows: float) -> Expec
 
 
 def _share(kept: Kept, stream: StreamStatistics, rows: Floats) -> Floats:
-    """Give the share kept; all of it where there is nothing to hold, or nothing to lose."""
+    """Return the share kept; all of it if the stream needs no memory, or has no results."""
     if not stream.needed_rows or not stream.waiting:
         return np.ones(np.shape(rows))
     return kept(stream, rows)
 
 
-def _newest(streams: Sequence[StreamStatistics]) -> Floats:
-    """Give the share of the results whose newest member is of each stream.
+def _newest_shares(streams: Sequence[StreamStatistics]) -> Floats:
+    """Compute, for each stream, the share of the results whose newest member is one of its rows.
 
-    In each of them a row of every other stream waits: those who wait are m - 1 to a result.
+    In each result m - 1 rows wait, one of every other stream.
     """
     waiting = np.array([stream.waiting for stream in streams])
     last = np.maximum(1.0 - (len(streams) - 1) * waiting / waiting.sum(), 0.0)
@@ -133,14 +134,15 @@ def _newest(streams: Sequence[StreamStatistics]) -> Floats:
     return share
 
 
-def _best(
+def _divided_for_recall(
     rows: float, streams: Sequence[StreamStatistics], share_of: Sequence[Callable[[Floats], Floats]]
 ) -> tuple[float, ...]:
     """Divide memory so that most results are found.
 
-    With more than two streams a result needs a row of each, so the sum would starve whoever gives
-    least for its rows. There the logarithm of the recall is made great, from below (Jensen): the
-    sum of the logarithms of what is kept, each stream by how often it is waited for.
+    With two streams the sum of the results of both is maximised. With more streams a result needs
+    a row of each, and the sum would leave nothing to the stream that gains least. There a lower
+    bound of the logarithm of the recall is maximised (Jensen): the sum of the logarithms of the
+    shares kept, weighted by the results that wait for each stream.
     """
 
     def worth(stream: StreamStatistics, share: Callable[[Floats], Floats], rows: Floats) -> Floats:
@@ -153,12 +155,12 @@ def _best(
     )
 
 
-def _fair(
+def _divided_equally(
     rows: float, needs: Sequence[float], first: Sequence[float] | None = None
 ) -> tuple[float, ...]:
-    """Give each stream its part, or an equal one, and the others what it does not need.
+    """Divide memory equally, or start from `first`; pass on what a stream does not need.
 
-    >>> [round(part) for part in _fair(100, [20, 200, 30])]
+    >>> [round(part) for part in _divided_equally(100, [20, 200, 30])]
     [20, 50, 30]
     """
     wanted = np.array(needs, np.float64)

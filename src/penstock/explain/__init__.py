@@ -1,1 +1,0 @@
-"""`penstock explain`: what a budget would give on a sample of the user's own data."""
