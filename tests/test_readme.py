@@ -1,4 +1,4 @@
-"""The README's examples, run as they stand: what they print is what the README says."""
+"""The README's examples print what the README says, and the reference has every public name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import io
 import re
 from dataclasses import astuple
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import penstock as ps
+from penstock import testing
 from penstock.demo import scenario
 
 README = Path(__file__).parent.parent / "README.md"
+DOCS = README.parent / "docs"
 
 
 @pytest.mark.spark
@@ -28,7 +32,7 @@ def test_the_examples_print_what_the_readme_says() -> None:
 
 
 def test_the_table_of_the_demo_is_what_the_demo_finds() -> None:
-    """Its joins, without Spark: whatever the micro-batches, they give the same rows."""
+    """Run its joins without Spark: any cut into micro-batches gives the same rows."""
     tables = scenario.tables(20_000, seed=0)
     exact = scenario.join(seed=0).replay(tables, shards=2).metrics
     found = {"exact": (exact.emitted, 100.0, "100", exact.held_most)}
@@ -52,3 +56,10 @@ def test_the_table_of_the_demo_is_what_the_demo_finds() -> None:
 def test_every_page_that_the_readme_links_to_is_there() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", README.read_text()):
         assert (README.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(("page", "package"), [("api.md", ps), ("api-testing.md", testing)])
+def test_every_public_name_is_in_the_reference(page: str, package: ModuleType) -> None:
+    listed = set(re.findall(r"^::: (\S+)$", (DOCS / page).read_text(), re.MULTILINE))
+    modules = {name for name, value in vars(package).items() if isinstance(value, ModuleType)}
+    assert listed == {f"{package.__name__}.{name}" for name in set(package.__all__) - modules}

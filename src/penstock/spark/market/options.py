@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from penstock.durations import to_units
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,8 +65,7 @@ def read_options(options: Mapping[str, str]) -> SourceOptions:
     spelled = {name.lower(): name for name in _DEFAULTS}
     for name in options:
         if name.lower() not in spelled:
-            close = difflib.get_close_matches(name.lower(), spelled, n=1)
-            hint = f'did you mean "{spelled[close[0]]}"?' if close else "leave it out"
+            hint = did_you_mean(name, _DEFAULTS, "leave it out")
             known = f"among {', '.join(_DEFAULTS)}"
             raise SpecificationError(must(f"options of {FORMAT}", known, name, hint))
     text = _DEFAULTS | {spelled[name.lower()]: value for name, value in options.items()}
@@ -92,8 +90,7 @@ def read_options(options: Mapping[str, str]) -> SourceOptions:
 def _one_of(name: str, text: Texts, choices: tuple[str, ...]) -> str:
     value = (text[name] or "").lower()
     if value not in choices:
-        close = difflib.get_close_matches(value, choices, n=1)
-        hint = f'did you mean "{close[0]}"?' if close else "choose one of these"
+        hint = did_you_mean(value, choices, "choose one of these")
         known = " or ".join(f'"{choice}"' for choice in choices)
         raise SpecificationError(must(f"option {name}", known, text[name], hint))
     return value
