@@ -8,14 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.data import equality, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, timed
+from penstock.bench.timing import Say, Spread, ratios, timed
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.state import save
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from benchmarks.data import Tables
+    from benchmarks.report import Target
     from penstock.engine.state import Changes
 
 
@@ -75,9 +76,9 @@ class Incremental:
     results: int
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"Windows of {self.sizes.window_rows:,} rows, state saved after each micro-batch",
                 (
                     "rows of each stream per batch",

@@ -12,8 +12,9 @@ import numpy as np
 
 import penstock as ps
 from benchmarks.data import LEFT, RIGHT, Tables, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -84,9 +85,9 @@ class Importance:
     growth: tuple[Growth, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"A budget of {self.sizes.budget:,} rows",
                 (
                     "strategy",
@@ -104,7 +105,7 @@ class Importance:
                     for each in self.contestants
                 ),
             ),
-            Table(
+            Table.titled(
                 "IJOIN, successive: microseconds for each tuple that has to go",
                 ("budget", "as it is done", "by a scan of its stream's rows", "scan / done"),
                 tuple(

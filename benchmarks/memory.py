@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from benchmarks.data import equality, keyed
-from benchmarks.report import Table, Target
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
-    from benchmarks.timing import Say
+    from benchmarks.report import Target
+    from penstock.bench.timing import Say
 
 _STATUS = Path("/proc/self/status")
 
@@ -79,11 +80,13 @@ class Memory:
     held: tuple[Held, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         if not self.held:
-            return (Table("Bytes per row held: this system does not say", ("what", "bytes"), ()),)
+            return (
+                Table.titled("Bytes per row held: this system does not say", ("what", "bytes"), ()),
+            )
         return tuple(
-            Table(
+            Table.titled(
                 f"Bytes per row, {held.rows:,} rows held, {held.keys}",
                 ("what", "bytes per row", "times bytes_most"),
                 tuple(

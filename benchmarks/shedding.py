@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.data import LEFT, equality, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.state import save
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from benchmarks.data import Tables
@@ -83,9 +84,9 @@ class Shedding:
     states: tuple[State, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"A budget of {self.sizes.budget_rows:,} rows, windows of twice "
                 f"{self.sizes.window_rows:,}",
                 ("strategy", "million arrivals/s and core", "times fifo", "results per left row"),
@@ -99,7 +100,7 @@ class Shedding:
                     for each in self.contestants
                 ),
             ),
-            Table(
+            Table.titled(
                 "Bytes for each row of the budget, in windows of 1, 10 and 100 times as many rows",
                 ("strategy", *(f"saved, {n}" for n in _WINDOWS), *(f"held, {n}" for n in _WINDOWS)),
                 tuple(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.data import count_pairs, equality, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns, timed
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns, timed
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.report.tables import Table
 
 _WANTED = 2  # times the cost with the shortest window, at most
 _ROWS_PER_KEY = 2.5  # in a window: so many matches for each arrival, whatever its length
@@ -69,9 +70,9 @@ class Window:
     lengths: tuple[Length, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"Nanoseconds per arrival; steady in batches of {self.sizes.batch_rows:,} rows "
                 f"of each stream",
                 (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.report import Table
 from examples.news.agencies import CHANGES_AT, EVENING, MORNING, SHARE, TOPICS
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def totals(day: Day) -> Table:
         )
     columns = ("strategy", "importance", "of the exact", "it estimates", "95 % interval")
     title = "The importance of all pairs, and what the metrics say of it"
-    return Table(title, (*columns, "pairs", "fairness"), tuple(rows))
+    return Table.titled(title, (*columns, "pairs", "fairness"), tuple(rows))
 
 
 def by_topic(day: Day, *, evening: bool) -> Table:
@@ -79,7 +79,7 @@ def by_topic(day: Day, *, evening: bool) -> Table:
     rows.append(("all, by importance", "", f"{exact.sum():,}", *every))
     when = f"from {CHANGES_AT}:00 on" if evening else f"until {CHANGES_AT}:00"
     labels = (each.label for each in day.limited)
-    return Table(f"Found {when}", ("topic", "importance", "pairs", *labels), tuple(rows))
+    return Table.titled(f"Found {when}", ("topic", "importance", "pairs", *labels), tuple(rows))
 
 
 def by_hour(day: Day) -> Table:
@@ -97,7 +97,7 @@ def by_hour(day: Day) -> Table:
             row += [_share(each.results[hour], exact, at) for each in ways.values()]
             row.append(f"{day.leading[hour, at]:.0%}")
     title = "Found by Penstock's choice, and the part of all pairs that one story brings"
-    return Table(title, tuple(columns), tuple(map(tuple, rows)))
+    return Table.titled(title, tuple(columns), tuple(map(tuple, rows)))
 
 
 def other_days(days: Mapping[str, Day]) -> Table:
@@ -107,7 +107,7 @@ def other_days(days: Mapping[str, Day]) -> Table:
         for name, day in days.items()
     )
     labels = tuple(each.label for each in next(iter(days.values())).limited)
-    return Table("Importance found on other days", ("day", *labels), rows)
+    return Table.titled("Importance found on other days", ("day", *labels), rows)
 
 
 def _share(found: npt.NDArray[np.int64], exact: npt.NDArray[np.int64], at: int) -> str:

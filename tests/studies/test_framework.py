@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from penstock.errors import SpecificationError
+from penstock.report.tables import read_page
 from penstock.studies import STUDIES, Study, Table, study_of
 from penstock.studies.run import _telling, measure_here
 from penstock.studies.study import as_json
@@ -116,3 +117,15 @@ def test_rows_become_json() -> None:
         "b": [{"number": 3}, 2.0],
         "c": None,
     }
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_study_has_a_page_with_its_table_and_picture(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    folder = request.config.rootpath / "docs" / "studies"
+    text = read_page(folder / f"{name}.md", ["table"])
+    assert f"]({name}.png)" in text
+    assert (folder / f"{name}.png").is_file()
+    assert f"penstock study run {name}" in text
+    assert f"({name}.md)" in (folder / "index.md").read_text()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from statistics import median
 from typing import TYPE_CHECKING
+
+from penstock.bench.timing import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,7 @@ class Figures:
                 f"{each.rows_per_second / floor:.2f}",
                 "" if each.results_per_left_row == 0 else f"{each.results_per_left_row:.2f}",
                 "" if not each.state_bytes else f"{each.state_bytes / 1e6:.1f}",
-                f"{median(each.seconds):.2f} ({min(each.seconds):.2f} to {max(each.seconds):.2f})",
+                Spread.of(each.seconds).text(),
             )
             for each in self.queries.values()
         ]

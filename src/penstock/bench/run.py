@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +14,17 @@ from penstock.bench.files import write_files
 from penstock.bench.queries import floor, our_join, spark_join
 from penstock.errors import PenstockError, SpecificationError, must
 from penstock.join import progress
+from penstock.report.progress import silent_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
-    Step = Callable[[str], AbstractContextManager[Callable[[str], object]]]
+    from penstock.report.progress import Step
+
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PACKAGE = "org.apache.spark.sql.execution.streaming.state."
@@ -82,13 +82,8 @@ class _Query:
     start_up: int = _START_UP
 
 
-def _silently(words: str) -> AbstractContextManager[Callable[[str], object]]:
-    del words
-    return nullcontext(len)
-
-
 def bench_join(
-    spark: SparkSession, size: Size, *, with_spark: bool = True, step: Step = _silently
+    spark: SparkSession, size: Size, *, with_spark: bool = True, step: Step = silent_step
 ) -> Figures:
     """Measure the exact join and others, and Spark's own, on the same files.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,16 +13,16 @@ from penstock.demo import scenario
 from penstock.demo.figures import Demonstration, Run
 from penstock.demo.streaming import SHARDS, on_spark
 from penstock.errors import SpecificationError, must
+from penstock.report.progress import silent_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from penstock.demo.figures import Floats
     from penstock.demo.streaming import Runner, Streamed
     from penstock.join import Join
-
-    Step: TypeAlias = Callable[[str], AbstractContextManager[Callable[[str], None]]]
+    from penstock.report.progress import Step
 
 __all__ = ["demonstrate"]
 
@@ -31,18 +31,12 @@ _SHED_BY = ("fifo", "random", "best")
 _BATCHES = 8
 
 
-@contextmanager
-def _silently(words: str) -> Iterator[Callable[[str], None]]:
-    del words
-    yield lambda _: None
-
-
 def demonstrate(
     *,
     auctions: int = 20_000,
     memory: str = "10%",
     seed: int = 0,
-    step: Step = _silently,
+    step: Step = silent_step,
     clock: Callable[[], float] = time.perf_counter,
     runner: Callable[..., AbstractContextManager[Runner]] = on_spark,
 ) -> Demonstration:

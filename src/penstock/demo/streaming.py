@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.metrics import Metrics
     from penstock.spark import Update
 
-    Tell: TypeAlias = Callable[[int, int], None]
+    Tell: TypeAlias = Callable[[int, int], object]
     """Called after each micro-batch with how many there were, and how many rows they had."""
 
     Runner: TypeAlias = Callable[[Join, Tell], "Streamed"]

@@ -17,8 +17,8 @@ from penstock.explain.files import alike, read_sample
 from penstock.explain.trial import try_strategies
 from penstock.explain.words import by_stream, duration, named, predicate, share
 from penstock.join import Join
-from penstock.report.memory_plot import Wish, save_memory_plot
 from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report.recall_plots import BudgetQuestion, save_memory_plot
 from penstock.report.terminal import Terminal
 from penstock.spec import Stream
 
@@ -136,7 +136,7 @@ def explain(
             recall=answer.lines(curve),
             title="How much of the join does memory buy?",
             subtitle=answer.sample(),
-            wish=Wish(answer.rows, wished, answer.prediction.rows_for(wished, best)),
+            question=BudgetQuestion(answer.rows, wished, answer.prediction.rows_for(wished, best)),
         )
     if json_file is not None:
         figures = answer.as_json(curve) | {"penstock": version, "picture": str(picture)}

@@ -9,6 +9,7 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SpecificationError, must
+from penstock.report.tables import Table
 from penstock.studies import (
     coverage,
     drift,
@@ -25,7 +26,7 @@ from penstock.studies import (
     srivastava04_fig9,
     srivastava04_s2,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

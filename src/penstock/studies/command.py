@@ -10,9 +10,9 @@ import typer
 
 from penstock.errors import SessionError
 from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
 from penstock.studies import STUDIES, study_of
-from penstock.studies.page import check_page, write_table
 from penstock.studies.run import measure_here, measure_on_spark
 from penstock.studies.study import as_json
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["study"]
+
+# Of a study's page.
+_SECTION = "table"
 
 study = typer.Typer(
     no_args_is_help=True, help="Run figures of the papers anew, and studies of our own."
@@ -74,7 +77,7 @@ def run(
     if json_file is not None and json_file != STDOUT:
         json_file = file_place(json_file, "--json")
     if page is not None:
-        check_page(page)
+        read_page(page, [_SECTION])
     if local:
         found = measure_here(asked, quick=quick, step=terminal.step)
     else:
@@ -83,7 +86,7 @@ def run(
         asked.draw(found, picture)
     table = asked.table(found)
     if page is not None:
-        write_table(page, table)
+        write_sections(page, {_SECTION: table.as_markdown()})
     if json_file is not None:
         figures = {
             "study": asked.id,

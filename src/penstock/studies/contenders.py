@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.budget import Budget
 from penstock.goals import MaxSubset
-from penstock.report.panels_plot import Pen
+from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from penstock.studies.workload import Workload
 
 __all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "join_of"]
-
-# Okabe and Ito's colours, which all kinds of colour vision tell apart. Styles differ, too, for
-# print without colour and for lines that lie on each other.
-_VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
-_ORANGE, _SKY, _GREY, _BLACK = "#E69F00", "#56B4E9", "#777777", "#222222"
 
 
 @dataclass(frozen=True)
@@ -57,27 +52,27 @@ OPTIMUM = "optimum"
 
 # In the order in which they are drawn, one over the other.
 CONTENDERS: Mapping[str, Contender] = {
-    OPTIMUM: Contender("optimum", Pen("offline optimum", _GREY, (0, (4, 3)), width=1.6)),
+    OPTIMUM: Contender("optimum", Pen("offline optimum", GREY, (0, (4, 3)), width=1.6)),
     "until-expiry": Contender(
-        "until-expiry", Pen("UNTIL-EXPIRY", _PURPLE, (0, (6, 2))), "until-expiry"
+        "until-expiry", Pen("UNTIL-EXPIRY", PURPLE, (0, (6, 2))), "until-expiry"
     ),
-    "recent": Contender("recent", Pen("RECENT", _VERMILION), "recent"),
-    "prob": Contender("prob", Pen("PROB, learnt", _ORANGE, (0, (2, 1))), "prob", learns=True),
+    "recent": Contender("recent", Pen("RECENT", VERMILION), "recent"),
+    "prob": Contender("prob", Pen("PROB, learnt", ORANGE, (0, (2, 1))), "prob", learns=True),
     "age-told": Contender(
-        "age, told", Pen("AGE, told the curve", _SKY, width=4.0), "age", told=True
+        "age, told", Pen("AGE, told the curve", SKY, width=4.0), "age", told=True
     ),
     "age-first": Contender(
-        "age, told\nfirst", Pen("AGE, told the first curve", _SKY, width=4.0), "age", told=True
+        "age, told\nfirst", Pen("AGE, told the first curve", SKY, width=4.0), "age", told=True
     ),
-    "age": Contender("age", Pen("AGE, learnt", _BLUE), "age", learns=True),
-    "choice": Contender("choice", Pen("Penstock's choice", _GREEN, (0, (3, 2))), learns=True),
+    "age": Contender("age", Pen("AGE, learnt", BLUE), "age", learns=True),
+    "choice": Contender("choice", Pen("Penstock's choice", GREEN, (0, (3, 2))), learns=True),
     "choice-quick": Contender(
         "choice, quick",
-        Pen("choice, half-life 1/2", _GREEN, (0, (1, 1.5)), width=1.8),
+        Pen("choice, half-life 1/2", GREEN, (0, (1, 1.5)), width=1.8),
         learns=True,
         half_life=0.5,
     ),
-    THEORY: Contender("eq. 3", Pen("AGE by eq. 3", _BLACK, "none", dot="o")),
+    THEORY: Contender("eq. 3", Pen("AGE by eq. 3", BLACK, "none", dot="o")),
 }
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.report.panels_plot import Line, Panel, Pen, save_panels_plot
+from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.plot_style import Pen
+from penstock.report.tables import Table
 from penstock.statistics.cluster_sample import average_of, total_of
 from penstock.studies.frequency_scenario import FrequencyScenario, streams_of
 from penstock.studies.sampled_results import SampledResults
 from penstock.studies.samplers import OURS, sample
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

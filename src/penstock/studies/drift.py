@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.contenders import CONTENDERS, join_of
 from penstock.studies.drifting import DriftingCurve, DriftingKeys
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 from penstock.studies.workload import exact_times, result_times, workload
 
 if TYPE_CHECKING:

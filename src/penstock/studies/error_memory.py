@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.report.panels_plot import Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.frequency_scenario import FrequencyScenario
 from penstock.studies.samplers import OURS, PRINTED
 from penstock.studies.sampling_error import (
@@ -20,7 +21,7 @@ from penstock.studies.sampling_error import (
     run,
     seeds_note,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

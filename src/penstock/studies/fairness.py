@@ -9,8 +9,9 @@ import numpy as np
 
 from penstock.goals import MaxImportance
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OURS
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:

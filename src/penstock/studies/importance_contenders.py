@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from penstock.report.panels_plot import Pen
+from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 from penstock.studies.by_the_book import Adaptive, EveryFew, Exact, Fifo, Greedy, Ijoin, Rand, Size
 
 if TYPE_CHECKING:
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from penstock.studies.by_the_book.simulate import Order
 
 __all__ = ["CONTENDERS", "EXACT", "IJOIN_SECONDS", "OPTIMUM", "OURS", "Contender", "timed"]
-
-# Okabe and Ito's colours, as in the studies of recall.
-_VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
-_ORANGE, _SKY, _GREY, _BLACK = "#E69F00", "#56B4E9", "#777777", "#222222"
 
 IJOIN_SECONDS = 25.0
 """w of Table 5."""
@@ -66,54 +62,54 @@ def _ijoin(heading: str, pen: Pen, scheme: Ijoin, *, engine: bool = True) -> Con
 
 # In the order in which they are drawn, one over the other.
 CONTENDERS: Mapping[str, Contender] = {
-    EXACT: Contender("EXACT", Pen("EXACT", _BLACK), Exact()),
-    OPTIMUM: Contender("optimum", Pen("offline optimum", _GREY, (0, (4, 3)), width=1.6)),
-    "fifo": Contender("FIFO", Pen("FIFO", _BLACK, dot="s"), Fifo(), strategy="fifo"),
-    "rand": Contender("RAND", Pen("RAND", _GREY, (0, (1, 1.5))), Rand(), strategy="random"),
+    EXACT: Contender("EXACT", Pen("EXACT", BLACK), Exact()),
+    OPTIMUM: Contender("optimum", Pen("offline optimum", GREY, (0, (4, 3)), width=1.6)),
+    "fifo": Contender("FIFO", Pen("FIFO", BLACK, dot="s"), Fifo(), strategy="fifo"),
+    "rand": Contender("RAND", Pen("RAND", GREY, (0, (1, 1.5))), Rand(), strategy="random"),
     "size-shed": Contender(
         "SIZE,\nsheds first",
-        Pen("SIZE, sheds first", _SKY, (0, (2, 1)), dot="v"),
+        Pen("SIZE, sheds first", SKY, (0, (2, 1)), dot="v"),
         Size(),
         order="shed first",
         at_users_scale=False,
     ),
-    "size": Contender("SIZE", Pen("SIZE", _BLUE, dot="^"), Size(), strategy="size"),
+    "size": Contender("SIZE", Pen("SIZE", BLUE, dot="^"), Size(), strategy="size"),
     "greedy-shed": Contender(
         "GREEDY,\nsheds first",
-        Pen("GREEDY, sheds first", _PURPLE, (0, (2, 1)), dot="v"),
+        Pen("GREEDY, sheds first", PURPLE, (0, (2, 1)), dot="v"),
         Greedy(),
         order="shed first",
         at_users_scale=False,
     ),
-    "greedy": Contender("GREEDY", Pen("GREEDY", _PURPLE, dot="^"), Greedy(), strategy="greedy"),
+    "greedy": Contender("GREEDY", Pen("GREEDY", PURPLE, dot="^"), Greedy(), strategy="greedy"),
     "ijoin-bare": _ijoin(
         "IJOIN,\neq. 5 alone",
-        Pen("IJOIN, eq. 5 alone", _ORANGE, (0, (2, 1)), dot="D"),
+        Pen("IJOIN, eq. 5 alone", ORANGE, (0, (2, 1)), dot="D"),
         Ijoin(maturity=0.0, decay=0.0, penalty=0.0),
     ),
     "ijoin-harsh": _ijoin(
         "IJOIN,\nc = 100",
-        Pen("IJOIN, c = 100", _ORANGE, (0, (6, 2)), dot="o"),
+        Pen("IJOIN, c = 100", ORANGE, (0, (6, 2)), dot="o"),
         Ijoin(penalty=100.0),
     ),
     "ijoin-few": _ijoin(
         "k-successive",
-        Pen("k-successive", _ORANGE, dot="o"),
+        Pen("k-successive", ORANGE, dot="o"),
         Ijoin(recomputation=EveryFew(10)),
     ),
     "ijoin-adaptive": _ijoin(
         "adaptive",
-        Pen("adaptive", _SKY, dot="o"),
+        Pen("adaptive", SKY, dot="o"),
         Ijoin(recomputation=Adaptive(0.5)),
     ),
     "ijoin-below": _ijoin(
         "adaptive,\nbelow",
-        Pen("adaptive, below", _BLUE, dot="D"),
+        Pen("adaptive, below", BLUE, dot="D"),
         Ijoin(recomputation=Adaptive(0.5, when="below")),
         engine=False,
     ),
-    "ijoin": _ijoin("IJOIN", Pen("IJOIN", _VERMILION, dot="o"), Ijoin()),
-    OURS: Contender("ours", Pen("Penstock's own", _GREEN, (0, (3, 2)), dot="x")),
+    "ijoin": _ijoin("IJOIN", Pen("IJOIN", VERMILION, dot="o"), Ijoin()),
+    OURS: Contender("ours", Pen("Penstock's own", GREEN, (0, (3, 2)), dot="x")),
 }
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.report.panels_plot import Line, Panel
+from penstock.report.tables import Table
 from penstock.studies.ijoin_streams import ImportanceStreams
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM
 from penstock.studies.papers_scale import PapersScale
-from penstock.studies.study import Table
 from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:

@@ -20,12 +20,13 @@ from penstock.studies.importance_contest import (
     papers,
     tabulate,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from penstock.report.tables import Table
     from penstock.studies.papers_scale import PapersScale
     from penstock.studies.users_scale import UsersScale
 

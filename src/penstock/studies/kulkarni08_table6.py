@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
 from penstock.studies.importance_contest import (
     COUNTED,
@@ -21,7 +22,7 @@ from penstock.studies.importance_contest import (
     measure,
     papers,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.report.panels_plot import Line, Panel
+from penstock.report.tables import Table
 from penstock.studies.contenders import CONTENDERS, OPTIMUM, THEORY, join_of
 from penstock.studies.optimum import optimal_recall
-from penstock.studies.study import Table
 from penstock.studies.workload import exact_times, result_times, workload
 
 if TYPE_CHECKING:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.report.progress import silent_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
+    from penstock.report.progress import Step
     from penstock.studies.study import Study
-
-    Step: TypeAlias = Callable[[str], AbstractContextManager[Callable[[str], object]]]
 
 __all__ = ["measure_here", "measure_on_spark"]
 
@@ -25,14 +25,8 @@ Row = TypeVar("Row")
 _TELL_EVERY = 0.5
 
 
-@contextmanager
-def _silently(words: str) -> Iterator[Callable[[str], object]]:
-    del words
-    yield len
-
-
 def measure_here(
-    study: Study[Point, Row], *, quick: bool = False, step: Step = _silently
+    study: Study[Point, Row], *, quick: bool = False, step: Step = silent_step
 ) -> list[Row]:
     """Measure the points of a study in this process.
 
@@ -65,7 +59,7 @@ def measure_on_spark(
     start: Callable[[], SparkSession],
     *,
     quick: bool = False,
-    step: Step = _silently,
+    step: Step = silent_step,
 ) -> list[Row]:
     """Measure the points of a study on Spark, each as a task of its own.
 

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.budget import Budget
 from penstock.goals import Sample
 from penstock.join import Join
-from penstock.report.panels_plot import Pen
+from penstock.report.plot_style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Pen
 from penstock.studies import printed_sample
 from penstock.studies.frequency_scenario import MATCHES
 from penstock.studies.sampled_results import SampledResults
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from penstock.studies.frequency_scenario import FrequencyStreams
 
 __all__ = ["OURS", "PRINTED", "SAMPLERS", "Sampler", "sample"]
-
-# As in `contenders`; a strategy has one colour, whoever runs it.
-_VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
-_ORANGE, _SKY = "#E69F00", "#56B4E9"
 
 # UNIFORM's tuples have 34 bytes instead of 32, for the two fields that it needs.
 _ROWS_OF_UNIFORM = 32 / 34
@@ -72,33 +68,33 @@ class Sampler:
 # In the order in which they are drawn, one over the other.
 PRINTED: Mapping[str, Sampler] = {
     "printed-down": Sampler(
-        "uniform\ndown", Pen("UNIFORM, rounded down", _VERMILION), "uniform", "down"
+        "uniform\ndown", Pen("UNIFORM, rounded down", VERMILION), "uniform", "down"
     ),
     "printed-random": Sampler(
         "uniform\nrandom",
-        Pen("UNIFORM, by chance", _ORANGE, (0, (1, 1.5))),
+        Pen("UNIFORM, by chance", ORANGE, (0, (1, 1.5))),
         "uniform",
         "random",
     ),
     "printed-up": Sampler(
-        "uniform\nup", Pen("UNIFORM, rounded up", _ORANGE, (0, (6, 2))), "uniform", "up"
+        "uniform\nup", Pen("UNIFORM, rounded up", ORANGE, (0, (6, 2))), "uniform", "up"
     ),
     "printed-bound": Sampler(
-        "uniform\nbound", Pen("UNIFORM, a bound of n", _PURPLE, (0, (3, 2))), "uniform", "bound"
+        "uniform\nbound", Pen("UNIFORM, a bound of n", PURPLE, (0, (3, 2))), "uniform", "bound"
     ),
-    "printed-true": Sampler("uniform\ntrue n", Pen("UNIFORM, n known", _SKY), "uniform", "true"),
-    "printed-eq": Sampler("eq", Pen("EQ-CLUSTER", _BLUE), "eq-cluster"),
-    "printed-pps": Sampler("pps", Pen("PPS-CLUSTER", _GREEN), "pps-cluster"),
+    "printed-true": Sampler("uniform\ntrue n", Pen("UNIFORM, n known", SKY), "uniform", "true"),
+    "printed-eq": Sampler("eq", Pen("EQ-CLUSTER", BLUE), "eq-cluster"),
+    "printed-pps": Sampler("pps", Pen("PPS-CLUSTER", GREEN), "pps-cluster"),
 }
 """The paper's algorithms as printed, by `printed_sample`."""
 
 OURS: Mapping[str, Sampler] = {
     "uniform": Sampler(
-        "uniform\nlearnt", Pen("UNIFORM, n learnt", _VERMILION, (0, (3, 2))), "uniform", learns=True
+        "uniform\nlearnt", Pen("UNIFORM, n learnt", VERMILION, (0, (3, 2))), "uniform", learns=True
     ),
-    "uniform-true": Sampler("uniform\ntrue n", Pen("UNIFORM, n known", _SKY), "uniform"),
-    "eq": Sampler("eq", Pen("EQ-CLUSTER", _BLUE), "eq-cluster"),
-    "pps": Sampler("pps", Pen("PPS-CLUSTER", _GREEN), "pps-cluster"),
+    "uniform-true": Sampler("uniform\ntrue n", Pen("UNIFORM, n known", SKY), "uniform"),
+    "eq": Sampler("eq", Pen("EQ-CLUSTER", BLUE), "eq-cluster"),
+    "pps": Sampler("pps", Pen("PPS-CLUSTER", GREEN), "pps-cluster"),
 }
 """Penstock's, which never hold more rows than they may."""
 

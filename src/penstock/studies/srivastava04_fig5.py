@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.report.panels_plot import Line, Panel, Pen, save_panels_plot
+from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.plot_style import Pen
+from penstock.report.tables import Table
 from penstock.statistics.age_curve import AgeCurve
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 from penstock.studies.two_sites import GRANULARITY_MS, WINDOW_MS, TwoSites
 from penstock.studies.workload import workload
 

@@ -8,13 +8,15 @@ from penstock.report.panels_plot import Panel, save_panels_plot
 from penstock.statistics.age_curve import AgeCurve
 from penstock.studies.contenders import OPTIMUM, THEORY
 from penstock.studies.recall_memory import MemoryRow, apart, grid, measure, panels, tabulate
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 from penstock.studies.two_sites import GRANULARITY_MS, WINDOW_MS, TwoSites
 from penstock.studies.workload import workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from penstock.report.tables import Table
 
 __all__ = ["STUDY"]
 

@@ -16,11 +16,13 @@ from penstock.studies.recall_memory import (
     panels,
     tabulate,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from penstock.report.tables import Table
 
 __all__ = ["STUDY"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.report.panels_plot import Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.frequency_scenario import FrequencyScenario
 from penstock.studies.samplers import OURS, PRINTED
 from penstock.studies.sampling_error import (
@@ -16,7 +17,7 @@ from penstock.studies.sampling_error import (
     run,
     seeds_note,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,29 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-__all__ = ["Study", "Table", "as_json"]
+    from penstock.report.tables import Table
+
+__all__ = ["Study", "as_json"]
 
 Point = TypeVar("Point")
 Row = TypeVar("Row")
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a study found, for a terminal and for a page.
-
-    Attributes
-    ----------
-    headings
-        One for each column.
-    rows
-        Their cells.
-    notes
-        Sentences that are to be known to read it, or that sum it up.
-    """
-
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
