@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from penstock.studies import STUDIES
-from penstock.studies.drift import DriftRow
-from penstock.studies.drifting import DriftingCurve, DriftingKeys
+from penstock.studies.drift import DriftingCurve, DriftingKeys, DriftRow
 from penstock.studies.run import measure_here
 from penstock.studies.workload import exact_times, workload
 

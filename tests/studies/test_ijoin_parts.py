@@ -27,7 +27,7 @@ from penstock.studies.by_the_book import (
 )
 from penstock.studies.by_the_book.ijoin import residence_priority
 from penstock.studies.by_the_book.outcome import Fate
-from penstock.studies.ijoin_streams import ImportanceStreams
+from penstock.studies.importance_streams import ImportanceStreams
 
 if TYPE_CHECKING:
     from penstock.studies.by_the_book.memory import Scheme

@@ -13,8 +13,7 @@ from penstock.studies import STUDIES
 from penstock.studies.coverage import FIGURES, CoverageRow, covered
 from penstock.studies.frequency_scenario import MATCHES, FrequencyScenario, streams_of
 from penstock.studies.run import measure_here
-from penstock.studies.sampled_results import SampledResults
-from penstock.studies.samplers import OURS, PRINTED, SAMPLERS, sample
+from penstock.studies.samplers import OURS, PRINTED, SAMPLERS, SampledResults, sample
 from penstock.studies.sampling_error import ErrorPoint, ErrorRow, errors_of, run, seeds_note
 
 if TYPE_CHECKING:

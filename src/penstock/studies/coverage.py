@@ -13,8 +13,7 @@ from penstock.report.plot_style import Pen
 from penstock.report.tables import Table
 from penstock.statistics.cluster_sample import average_of, total_of
 from penstock.studies.frequency_scenario import FrequencyScenario, streams_of
-from penstock.studies.sampled_results import SampledResults
-from penstock.studies.samplers import OURS, sample
+from penstock.studies.samplers import OURS, SampledResults, sample
 from penstock.studies.study import Study
 
 if TYPE_CHECKING:

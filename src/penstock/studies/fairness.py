@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.goals import MaxImportance
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
 from penstock.report.tables import Table
-from penstock.studies.importance_contenders import CONTENDERS, EXACT, OURS
+from penstock.studies.importance_contenders import CONTENDERS, EXACT, OURS, importance_goal
+from penstock.studies.importance_settings import UsersScale
 from penstock.studies.study import Study
-from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +61,7 @@ class FairnessRow:
 def _run(point: FairnessPoint) -> FairnessRow:
     scale = point.scale
     if point.contender == OURS:
-        found = scale.replayed(MaxImportance(of="importance", fairness=point.asked))
+        found = scale.replay(importance_goal(fairness=point.asked))
     else:
         found = scale.measure(point.contender)
     exact = scale.measure(EXACT)

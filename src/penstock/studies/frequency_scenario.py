@@ -11,22 +11,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.predicates import Equal
-from penstock.spec import Stream
+from penstock.studies.workload import ARRIVALS_PER_RATE, first_stream_windowed
 from penstock.testing import frequency_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.predicates import Predicate
+    from penstock.spec import Stream
     from penstock.testing.frequency_model import Correlation
 
 __all__ = ["MATCHES", "FrequencyScenario", "FrequencyStreams", "Pairs", "streams_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-# With the paper's arrivals, gaps of 1/2r to 2/r, a stream brings so much of its rate.
-_REAL = 0.8
 
 MATCHES = "matches"
 """Column of the first stream: how many results each tuple will really give."""
@@ -68,7 +66,7 @@ class FrequencyScenario:
     @property
     def full_rows(self) -> float:
         """Rows in a full window on average: what 100 % of memory means."""
-        return _REAL * self.rate_1 * self.window
+        return ARRIVALS_PER_RATE * self.rate_1 * self.window
 
     @property
     def measured_from(self) -> float:
@@ -133,10 +131,7 @@ class FrequencyStreams:
     @property
     def streams(self) -> dict[str, Stream]:
         """Of the joins."""
-        return {
-            "s1": Stream(time="time", window=self.scenario.window),
-            "s2": Stream(time="time", window=0),
-        }
+        return first_stream_windowed(self.scenario.window)
 
     @property
     def predicate(self) -> Predicate:
@@ -168,7 +163,7 @@ def streams_of(scenario: FrequencyScenario) -> FrequencyStreams:
         scenario,
         {"s1": made.s1.append_column(MATCHES, pa.array(matches)), "s2": made.s2},
         made.frequencies_1,
-        _REAL * scenario.rate_2 * scenario.window * made.frequencies_2,
+        ARRIVALS_PER_RATE * scenario.rate_2 * scenario.window * made.frequencies_2,
         pairs,
     )
 

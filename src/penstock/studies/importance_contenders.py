@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from penstock.goals import MaxImportance
 from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 from penstock.studies.by_the_book import Adaptive, EveryFew, Exact, Fifo, Greedy, Ijoin, Rand, Size
 
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from penstock.studies.by_the_book.memory import Scheme
     from penstock.studies.by_the_book.simulate import Order
 
-__all__ = ["CONTENDERS", "EXACT", "IJOIN_SECONDS", "OPTIMUM", "OURS", "Contender", "timed"]
+__all__ = [
+    "CONTENDERS",
+    "EXACT",
+    "IJOIN_SECONDS",
+    "OPTIMUM",
+    "OURS",
+    "Contender",
+    "importance_goal",
+    "with_times",
+]
 
 IJOIN_SECONDS = 25.0
 """w of Table 5."""
@@ -113,7 +123,51 @@ CONTENDERS: Mapping[str, Contender] = {
 }
 
 
-def timed(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:
+def importance_goal(
+    strategy: str | None = None,
+    *,
+    ijoin: Ijoin | None = None,
+    window_seconds: float = IJOIN_SECONDS,
+    fairness: float | None = None,
+) -> MaxImportance:
+    """Return the engine's goal: the only place that knows how it is written.
+
+    Parameters
+    ----------
+    strategy
+        Its name; None for Penstock's own choice.
+    ijoin
+        The parameters of IJOIN, with times in seconds.
+    window_seconds
+        How many seconds a window has: the engine's times are in windows.
+    fairness
+        How much of it is asked for; None for the default.
+    """
+    options: dict[str, Any] = {} if ijoin is None else _in_windows(ijoin, window_seconds)
+    if fairness is not None:
+        options["fairness"] = fairness
+    return MaxImportance(of="importance", strategy=strategy, **options)
+
+
+def _in_windows(scheme: Ijoin, seconds: float) -> dict[str, Any]:
+    """Give what the engine's goal is told of IJOIN: times in windows of so many seconds."""
+    told = {
+        "maturity": scheme.maturity / seconds,
+        "unproductivity": scheme.unproductivity / seconds,
+        "decay": scheme.decay * seconds,
+        # RP is importance times matches by age, and c times the idle time comes off. In windows
+        # of 25 s the first is 25 times as large and the idle time a 25th.
+        "penalty": scheme.penalty * seconds**2,
+    }
+    match scheme.recomputation:
+        case EveryFew(k):
+            return {**told, "recompute": "k-successive", "every": k}
+        case Adaptive(epsilon):
+            return {**told, "recompute": "adaptive", "tolerance": epsilon}
+    return told
+
+
+def with_times(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:
     """Give IJOIN the times of a setting, but for the maturity of one who has none."""
     return replace(
         scheme, maturity=maturity if scheme.maturity else 0.0, unproductivity=unproductivity

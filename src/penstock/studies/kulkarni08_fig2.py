@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.studies.importance_contest import COUNTED, PRINTED, SLOW, USERS, ContestRow, best_of
-from penstock.studies.importance_figure import EVEN, SKEWED, ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import (
+    EVEN,
+    SKEWED,
+    ImportanceFigure,
+    ImportanceRow,
+    Sweep,
+    best_of,
+)
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +30,7 @@ _ROWS = (5_000, 10_000, 20_000)
 _USERS = UsersScale(USERS, window=40_000, windows=1.5)
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     """Say of each setting who of the paper's others is best, and how it compares with IJOIN."""
     for setting in dict.fromkeys(row.setting for row in rows):
         said = []

@@ -6,17 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.studies.importance_contenders import CONTENDERS
-from penstock.studies.importance_contest import (
-    COUNTED,
-    PRINTED,
-    SLOW,
-    SLOWER,
-    USERS,
-    ContestRow,
-    means,
-)
-from penstock.studies.importance_figure import ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, SLOWER, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +32,7 @@ def _users(own: UsersScale, window: float) -> UsersScale:
     )
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     found = means(rows, "importance")
     for setting in dict.fromkeys(row.setting for row in rows):
         gains = {

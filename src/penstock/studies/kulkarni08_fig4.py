@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.studies.importance_contest import COUNTED, PRINTED, SLOW, USERS, ContestRow, means
-from penstock.studies.importance_figure import EVEN, ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import EVEN, ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from penstock.studies.papers_scale import PapersScale
+    from penstock.studies.importance_settings import PapersScale
 
 __all__ = ["STUDY"]
 
@@ -28,7 +27,7 @@ def _users(own: UsersScale, domain: float) -> UsersScale:
     return replace(own, keys=own.keys * round(domain) // _DOMAINS[0], importance="equal")
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     found = means(rows, "results")
     yield f"At a user's scale there are {_THOUSAND:,} times as many values as the table says."
     for setting in dict.fromkeys(row.setting for row in rows):

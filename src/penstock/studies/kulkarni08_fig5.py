@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.studies.importance_contenders import CONTENDERS
-from penstock.studies.importance_contest import COUNTED, PRINTED, SLOW, USERS, ContestRow, means
-from penstock.studies.importance_figure import ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ _THRESHOLDS = (2.0, 3.0, 5.0)
 _ENDS = _THRESHOLDS[::2]
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     found = means(rows, "importance")
     lowest, highest = (pick(row.x for row in rows) for pick in (min, max))
     for setting in dict.fromkeys(row.setting for row in rows):

@@ -10,26 +10,22 @@ import numpy as np
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
 from penstock.report.tables import Table
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
-from penstock.studies.importance_contest import (
+from penstock.studies.importance_figure import ImportanceRow, Mean, grid, means, measure
+from penstock.studies.importance_settings import (
     COUNTED,
     PRINTED,
     SLOW,
     USERS,
-    ContestRow,
-    Mean,
-    grid,
-    means,
-    measure,
-    papers,
+    UsersScale,
+    papers_scale,
 )
 from penstock.studies.study import Study
-from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from penstock.studies.papers_scale import PapersScale
+    from penstock.studies.importance_settings import PapersScale
 
 __all__ = ["STUDY"]
 
@@ -42,14 +38,14 @@ _Means: TypeAlias = dict[str, dict[tuple[str, str], dict[float, Mean]]]
 
 def _counted(zipf: float) -> PapersScale:
     """Give the streams of Table 6: 100 s, 1,000 tuples in all."""
-    return papers(COUNTED, zipf).lasting(100)
+    return papers_scale(COUNTED, zipf).lasting(100)
 
 
 def _heading(name: str) -> str:
     return "successive" if name == "ijoin" else CONTENDERS[name].words
 
 
-def _table(rows: Sequence[ContestRow]) -> Table:
+def _table(rows: Sequence[ImportanceRow]) -> Table:
     found = {
         of: means(rows, of)
         for of in ("importance", "results", "fairness", "recomputations", "tuples")
@@ -88,7 +84,7 @@ def _table(rows: Sequence[ContestRow]) -> Table:
     return Table(headings, lines, [note])
 
 
-def _draw(rows: Sequence[ContestRow], path: Path) -> None:
+def _draw(rows: Sequence[ImportanceRow], path: Path) -> None:
     found = {of: means(rows, of) for of in ("importance", "fairness", "recomputations")}
     settings = list(dict.fromkeys(row.setting for row in rows))
     panels = []
@@ -136,8 +132,8 @@ STUDY = Study(
     reference="Kulkarni and Ravishankar 2008, section 5.5, Table 6",
     grid=(
         *grid({0.0: [_counted(zipf) for zipf in (0.0, 0.5, 1.0)]}, _CONTENDERS, seeds=10),
-        *grid({0.0: [papers(PRINTED, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
-        *grid({0.0: [papers(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=3),
+        *grid({0.0: [papers_scale(PRINTED, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
+        *grid({0.0: [papers_scale(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=3),
         *grid({0.0: [UsersScale(USERS).skewed(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
     ),
     quick_grid=(

@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.studies.needed import for_the_optimum
+from penstock.errors import SessionError
 from penstock.studies.workload import workload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import numpy.typing as npt
 
+    from penstock.join import Join
     from penstock.studies.workload import Scenario
     from penstock.yardsticks import Matches
 
-__all__ = ["optimal_recall"]
+__all__ = ["optimal_importance", "optimal_recall"]
+
+
+@contextmanager
+def _needs_scipy() -> Iterator[None]:
+    """Load the yardsticks in here: slow to load, and most points do without.
+
+    Raises
+    ------
+    SessionError
+        If scipy is not there.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = (
+            f"the offline optimum of a study needs {error.name}; "
+            f'pip install "penstock[cli,spark,studies]"'
+        )
+        raise SessionError(message) from error
 
 
 def optimal_recall(scenario: Scenario, rows: int) -> float:
@@ -30,7 +53,7 @@ def optimal_recall(scenario: Scenario, rows: int) -> float:
     SessionError
         If scipy is not there.
     """
-    with for_the_optimum():
+    with _needs_scipy():
         from penstock.yardsticks import offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches, counts = _matches(scenario)
@@ -69,3 +92,23 @@ def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
     )
     counts = result["time"].to_numpy() >= made.measured_from
     return matches, counts.astype(np.float64)
+
+
+def optimal_importance(join: Join, tables: Mapping[str, pa.Table], rows: int) -> tuple[float, int]:
+    """Give the greatest importance of results that so many rows allow, and how many these are.
+
+    Raises
+    ------
+    SessionError
+        If scipy is not there.
+    """
+    with _needs_scipy():
+        from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415 -- slow to load
+
+    matches = find_matches(join, tables)
+    own = [
+        table["importance"].to_numpy()[of_stream]
+        for table, of_stream in zip(tables.values(), matches.rows, strict=True)
+    ]
+    best = offline_optimum(matches, rows, np.minimum(*own))
+    return best.weight, best.results

@@ -6,14 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.budget import Budget
 from penstock.goals import Sample
 from penstock.join import Join
 from penstock.report.plot_style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Pen
-from penstock.studies import printed_sample
+from penstock.statistics.sampling_fraction import (
+    cluster_chances,
+    fraction_by_size,
+    fraction_of_clusters,
+    solve_fraction,
+)
+from penstock.statistics.sampling_memory import uniform_share, uniform_share_at_random
+from penstock.strategies.uniform import Uniform
 from penstock.studies.frequency_scenario import MATCHES
-from penstock.studies.sampled_results import SampledResults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +29,92 @@ if TYPE_CHECKING:
 
     from penstock.studies.frequency_scenario import FrequencyStreams
 
-__all__ = ["OURS", "PRINTED", "SAMPLERS", "Sampler", "sample"]
+__all__ = ["OURS", "PRINTED", "SAMPLERS", "SampledResults", "Sampler", "sample"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 # UNIFORM's tuples have 34 bytes instead of 32, for the two fields that it needs.
 _ROWS_OF_UNIFORM = 32 / 34
 
 # Rows that any join needs: one for each stream.
 _FEWEST = 2
+
+
+@dataclass(frozen=True, eq=False)
+class SampledResults:
+    """Sampled results, in order of time.
+
+    Attributes
+    ----------
+    times
+        Of the results.
+    weights, clusters
+        How many results each stands for, and with which others it was drawn.
+    values
+        Of the aggregated column, if it is one of the first stream and if it is one of the second.
+    held
+        Rows that were held on average; NaN if that was not measured.
+    """
+
+    times: Floats
+    weights: Floats
+    clusters: Integers
+    values: Mapping[str, Floats]
+    held: float = float("nan")
+
+    @classmethod
+    def of_pairs(
+        cls,
+        streams: FrequencyStreams,
+        chosen: Integers,
+        weights: Floats,
+        clusters: Integers,
+        held: float,
+    ) -> SampledResults:
+        """Take those of the exact results that were chosen, by number."""
+        pairs = streams.pairs
+        values = {
+            "s1": streams.column("s1", "value")[pairs.first[chosen]],
+            "s2": streams.column("s2", "value")[pairs.second[chosen]],
+        }
+        return cls(pairs.times[chosen], weights, clusters, values, held)
+
+    @classmethod
+    def exact(cls, streams: FrequencyStreams) -> SampledResults:
+        """Take all of them."""
+        pairs = streams.pairs
+        everyone = np.arange(pairs.times.size)
+        return cls.of_pairs(streams, everyone, np.ones(everyone.size), everyone, float("nan"))
+
+    def averages(self, of: str, ends: Floats, length: float) -> Floats:
+        """Give the weighted average over the windows that end there; NaN of an empty one.
+
+        Parameters
+        ----------
+        of
+            The stream whose column it is.
+        ends
+            Of the windows, the end included.
+        length
+            Of the windows.
+        """
+        begin, stop = (
+            np.searchsorted(self.times, edges, side="right") for edges in (ends - length, ends)
+        )
+        sums = [
+            np.concatenate([[0.0], np.cumsum(each)])
+            for each in (self.weights * self.values[of], self.weights)
+        ]
+        total, size = (each[stop] - each[begin] for each in sums)
+        averages: Floats = np.full(ends.size, np.nan)
+        # A difference of two sums of which one may be of millions: emptiness by the rows.
+        np.divide(total, size, out=averages, where=stop > begin)
+        return averages
+
+    def count(self, since: float) -> float:
+        """Give the estimated number of results from then on."""
+        return float(self.weights[self.times >= since].sum())
 
 
 @dataclass(frozen=True)
@@ -110,21 +196,30 @@ def sample(name: str, streams: FrequencyStreams, memory: float, seed: int) -> Sa
     # Not that of the streams, which have drawn from it.
     generator = np.random.default_rng([seed, 1])
     if who.rounding is not None:
-        return printed_sample.uniform(streams, rows, generator, who.rounding)
+        return _printed_uniform(streams, rows, generator, who.rounding)
     if who.strategy == "eq-cluster":
-        return printed_sample.eq_cluster(streams, rows, generator)
-    return printed_sample.pps_cluster(streams, rows, generator)
+        return _printed_eq_cluster(streams, rows, generator)
+    return _printed_pps_cluster(streams, rows, generator)
+
+
+def _goal(who: Sampler) -> Sample:
+    """Return the goal of one of `OURS`: the only place that knows how it is written."""
+    if who.is_uniform and not who.learns:
+        # Whole numbers already: there is nothing to round.
+        return Sample(strategy=who.strategy, matches={"s1": MATCHES}, rounding="down")
+    return Sample(strategy=who.strategy)
 
 
 def _join(who: Sampler, streams: FrequencyStreams, rows: int, seed: int) -> SampledResults:
-    if who.is_uniform and not who.learns:
-        # Whole numbers already: none is to be rounded, and no memory to be kept for more.
-        goal = Sample(strategy=who.strategy, matches={"s1": MATCHES}, rounding="down")
-        budget = Budget(rows=rows, monitor=0)
-    else:
-        goal = Sample(strategy=who.strategy)
-        budget = Budget(rows=rows)
-    join = Join(streams=streams.streams, on=streams.predicate, goal=goal, budget=budget, seed=seed)
+    # Where the number of matches is known, no memory is needed to learn it.
+    monitor = 0 if who.is_uniform and not who.learns else None
+    join = Join(
+        streams=streams.streams,
+        on=streams.predicate,
+        goal=_goal(who),
+        budget=Budget(rows=rows, monitor=monitor),
+        seed=seed,
+    )
     result = join.replay(streams.tables).result
     order = np.argsort(result["time"].to_numpy(), kind="stable")
     return SampledResults(
@@ -137,3 +232,111 @@ def _join(who: Sampler, streams: FrequencyStreams, rows: int, seed: int) -> Samp
 
 def _values(result: pa.Table, stream: str) -> np.ndarray:
     return np.asarray(result[stream].combine_chunks().field("value").to_numpy())
+
+
+def _printed_eq_cluster(
+    streams: FrequencyStreams, rows: float, generator: np.random.Generator
+) -> SampledResults:
+    """Strategy 2: each tuple with the same chance, for life."""
+    chance = fraction_of_clusters(rows, streams.scenario.full_rows)
+    return _clusters(streams, np.full(streams.tables["s1"].num_rows, chance), generator)
+
+
+def _printed_pps_cluster(
+    streams: FrequencyStreams, rows: float, generator: np.random.Generator
+) -> SampledResults:
+    """Strategy 3: each tuple with a chance in proportion to n, for life."""
+    alive = streams.scenario.full_rows * streams.frequencies_1
+    factor = fraction_by_size(rows, streams.expected, alive)
+    chances = cluster_chances(factor, streams.expected)
+    return _clusters(streams, chances[_keys(streams)], generator)
+
+
+def _printed_uniform(
+    streams: FrequencyStreams, rows: float, generator: np.random.Generator, rounding: str
+) -> SampledResults:
+    """Give the sample of Fig. 4: each of a tuple's first N results with the same chance.
+
+    Parameters
+    ----------
+    rounding
+        How N is made of n, as `penstock.Sample` has it; ``"true"`` if N is what comes. The
+        fraction is what fits in memory; where n is rounded ``"down"``, as the paper's Theorem 4.2
+        has it, which does not round.
+    """
+    keys = _keys(streams)
+    true = streams.column("s1", MATCHES)
+    if rounding == "true":
+        limits = true
+        numbers, times = np.unique(true, return_counts=True)
+
+        # Of n matches at random the i-th comes at i / (n + 1) of a life on average, not at i / n.
+        def held(fraction: float) -> float:
+            shares = uniform_share(fraction, numbers, numbers) * numbers / (numbers + 1)
+            return float(np.average(shares, weights=times))
+    elif rounding == "down":
+        limits = np.floor(streams.expected)[keys]
+
+        def held(fraction: float) -> float:
+            shares = uniform_share(fraction, streams.expected)
+            return float((streams.frequencies_1 * shares).sum())
+    else:
+        rule = Uniform(rounding=rounding)
+        limits = rule.limits(streams.expected[keys], generator.random(keys.size))
+        # As many draws as show what rounding at random comes to.
+        draws = (np.arange(100) + 0.5)[:, np.newaxis] / 100
+        possible = rule.limits(streams.expected, draws)
+
+        def held(fraction: float) -> float:
+            shares = uniform_share_at_random(fraction, streams.expected, possible)
+            return float((streams.frequencies_1 * np.atleast_2d(shares).mean(axis=0)).sum())
+
+    full = streams.scenario.full_rows
+    fraction = solve_fraction(rows, lambda each: full * held(each))
+    pairs = streams.pairs
+    ranks = pairs.ranks()
+    wanted = (ranks <= limits[pairs.first]) & (generator.random(ranks.size) < fraction)
+    chosen = np.flatnonzero(wanted)
+    return SampledResults.of_pairs(
+        streams,
+        chosen,
+        np.full(chosen.size, 1 / fraction),
+        chosen,
+        _held_by_uniform(streams, chosen, limits, fraction, generator),
+    )
+
+
+def _clusters(
+    streams: FrequencyStreams, chances: Floats, generator: np.random.Generator
+) -> SampledResults:
+    taken = generator.random(chances.size) < chances
+    pairs = streams.pairs
+    chosen = np.flatnonzero(taken[pairs.first])
+    first = pairs.first[chosen]
+    held = streams.scenario.full_rows * float(taken.mean())
+    return SampledResults.of_pairs(streams, chosen, 1 / chances[first], first, held)
+
+
+def _held_by_uniform(
+    streams: FrequencyStreams,
+    chosen: Integers,
+    limits: Floats,
+    fraction: float,
+    generator: np.random.Generator,
+) -> float:
+    """Give the rows that are held on average: each tuple until the last chosen of its N results.
+
+    If that is one of those that never come, until it expires.
+    """
+    came = streams.column("s1", "time")
+    last = came.copy()
+    pairs = streams.pairs
+    np.maximum.at(last, pairs.first[chosen], pairs.times[chosen])
+    missing = np.maximum(limits - streams.column("s1", MATCHES), 0.0)
+    waits = generator.random(missing.size) < -np.expm1(missing * np.log1p(-min(fraction, 0.999999)))
+    shares = np.where(waits, 1.0, (last - came) / streams.scenario.window)
+    return streams.scenario.full_rows * float(shares.mean())
+
+
+def _keys(streams: FrequencyStreams) -> Integers:
+    return streams.column("s1", "key").astype(np.int64)

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.predicates import Band
-from penstock.spec import Stream
-from penstock.studies.workload import Workload
+from penstock.studies.workload import Workload, first_stream_windowed
 
 __all__ = ["GRANULARITY_MS", "WINDOW_MS", "TwoSites"]
 
@@ -79,10 +78,7 @@ class TwoSites:
         # The trace ends when the sources do; what is on its way then is not in it.
         s2 = s2.slice(0, int(np.searchsorted(delayed[order], sent[-1], side="right")))
         return Workload(
-            streams={
-                "s1": Stream(time="time", window=WINDOW_MS),
-                "s2": Stream(time="time", window=0),
-            },
+            streams=first_stream_windowed(WINDOW_MS),
             on=Band(s1="stamp", s2="stamp", low=_LOW_MS, high=_HIGH_MS),
             tables={"s1": s1, "s2": s2},
             curve=_curve(),

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.join import Join
+from penstock.spec import Stream
 from penstock.statistics.age_curve import AgeCurve
 
 if TYPE_CHECKING:
@@ -21,13 +22,32 @@ if TYPE_CHECKING:
     from penstock.budget import Budget
     from penstock.goals import Goal
     from penstock.predicates import Predicate
-    from penstock.spec import Stream
 
-__all__ = ["Scenario", "Workload", "exact_times", "result_times", "workload"]
+__all__ = [
+    "ARRIVALS_PER_RATE",
+    "Scenario",
+    "Workload",
+    "exact_times",
+    "first_stream_windowed",
+    "result_times",
+    "workload",
+]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_TOLD = 120
+ARRIVALS_PER_RATE = 0.8
+"""With the paper's arrivals, gaps of 1/2r to 2/r, a stream brings this share of its rate."""
+
+# Parts of a curve that a strategy is given, at most.
+_MOST_PARTS = 120
+
+
+def first_stream_windowed(window: float) -> dict[str, Stream]:
+    """Return two streams, of which only the first has a window."""
+    return {
+        "s1": Stream(time="time", window=window),
+        "s2": Stream(time="time", window=0),
+    }
 
 
 class Scenario(Protocol):
@@ -79,7 +99,7 @@ class Workload:
     @property
     def told(self) -> Floats:
         """The curve in parts that are few enough to be ranked anew whenever one has passed."""
-        parts = math.gcd(self.curve.size, _MOST_TOLD)
+        parts = math.gcd(self.curve.size, _MOST_PARTS)
         told: Floats = self.curve.reshape(parts, -1).sum(axis=1)
         return told
 
