@@ -107,12 +107,12 @@ class Incremental:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """For information."""
+        """Return no targets: the figures are for information."""
         return ()
 
 
 class Stored:
-    """Where the state goes: memory, as if it were a state store."""
+    """A copy of the state in memory, in place of a state store."""
 
     def __init__(self) -> None:
         self.chunks: dict[str, bytes] = {}
@@ -146,7 +146,7 @@ class _Contestant:
         self.stored.written.clear()
 
     def feed(self, tables: Tables) -> tuple[float, float]:
-        """Take one round; give the time of joining and that of saving."""
+        """Join one round; return the time of joining and that of saving."""
         gc.collect()
         joining = saving = 0.0
         for at in range(0, self._sizes.round_rows, self._batch_rows):

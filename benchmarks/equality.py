@@ -81,7 +81,7 @@ class Equality:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """A million arrivals per second exactly, and shedding costs nothing."""
+        """Compare speeds: a million arrivals per second, and shedding costs nothing."""
         exact, *shedding = self.numbers
         return (
             Target(

@@ -1,4 +1,4 @@
-"""What it costs to decide who stays: strategies at a budget of many rows, and their state."""
+"""What it costs to choose the rows to keep: strategies at a large budget, and their state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MILLION = 1e6
 _SAMPLING = ("uniform", "eq-cluster", "pps-cluster", "cluster")
 _STRATEGIES = ("fifo", "random", "until-expiry", "age", "prob", "expected", "best", *_SAMPLING)
-# How many times as many rows a window has as the budget allows, in each stream.
+# Rows of a window, in multiples of the budget's.
 _WINDOWS = (1, 10, 100)
 
 
@@ -68,7 +68,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class State:
-    """What a join keeps, saved and in the kernels' memory, in bytes for each row of the budget."""
+    """State of a join, saved and in memory, in bytes for each row of the budget."""
 
     name: str
     saved: tuple[float, ...]
@@ -111,7 +111,7 @@ class Shedding:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """Half the speed of fifo at least, and half a million arrivals; samples, half of prob's."""
+        """Compare speeds: at least half of fifo's and half a million; samples, half of prob's."""
         by_name = {each.name: each for each in self.contestants}
         learning = [by_name[name] for name in ("age", "prob")]
         of_prob = {

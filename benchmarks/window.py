@@ -14,7 +14,7 @@ from penstock.engine.plan import bind
 from penstock.report.tables import Table
 
 _WANTED = 2  # times the cost with the shortest window, at most
-_ROWS_PER_KEY = 2.5  # in a window: so many matches for each arrival, whatever its length
+_ROWS_PER_KEY = 2.5  # in a window of any length: the matches of each arrival
 _SEED = 1
 
 
@@ -23,7 +23,7 @@ class Sizes:
     """What is run.
 
     The steady part is rounds of `batch_rows` rows of each stream, when the windows are full; the
-    replay is of so many rows more than fill a window.
+    replay has `replay_rows` rows more than fill a window.
     """
 
     windows: tuple[int, ...]
@@ -96,7 +96,7 @@ class Window:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """A window a hundred times as long costs no more than twice as much."""
+        """Compare costs: a window a hundred times as long costs at most twice as much."""
         worst = max(length.times_shortest.median for length in self.lengths)
         first, last = self.lengths[0].window_rows, self.lengths[-1].window_rows
         return (
@@ -121,7 +121,7 @@ class _Steady:
         self._next = window_rows
 
     def feed(self) -> tuple[float, int]:
-        """Join one batch more; give its time and the number of its results."""
+        """Join one more batch; return its time and the number of its results."""
         batch = keyed(self._batch_rows, self._keys, seed=_SEED, start=self._next)
         self._next += self._batch_rows
         gc.collect()

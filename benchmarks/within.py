@@ -46,7 +46,7 @@ class Case:
     Attributes
     ----------
     matches
-        Rows of a window that a probing tuple matches, on average.
+        Rows of a window that a probing row matches, on average.
     results_per_arrival
         Combinations of three that an arrival completes, on average.
     engine, plain, tuned, blocks
@@ -101,7 +101,7 @@ class Within:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """An index is worth it."""
+        """Compare speeds: an index pays off."""
         return tuple(
             Target(
                 f"{case.matches} matches per window, at least {_WANTED} times faster than the "

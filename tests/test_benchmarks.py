@@ -127,14 +127,14 @@ def test_ratios_are_taken_round_by_round() -> None:
 def test_a_page_gets_tables_and_targets() -> None:
     class Figures:
         def tables(self) -> tuple[Table, ...]:
-            return (Table.titled("Speed", ("who", "rows/s"), (("a", "1"),)),)
+            return (Table.titled("Speed", ("join", "rows/s"), (("a", "1"),)),)
 
         def targets(self) -> tuple[Target, ...]:
             return (Target("fast", "slow", reached=False),)
 
     text = as_markdown(Figures())
     assert text == (
-        "Speed:\n\n| who | rows/s |\n| --- | ---: |\n| a | 1 |\n\n"
+        "Speed:\n\n| join | rows/s |\n| --- | ---: |\n| a | 1 |\n\n"
         "- Target, **not reached**: fast: slow"
     )
 

@@ -23,7 +23,7 @@ SHOWN = ("politics", "sports")
 
 
 def share_of(found: Found, day: Day) -> float:
-    """Give the share of the exact join's importance."""
+    """Return the share of the exact join's importance."""
     return found.metrics.importance / day.exact.metrics.importance
 
 
@@ -39,7 +39,7 @@ def scenario(day: Day) -> str:
 
 
 def totals(day: Day) -> Table:
-    """Give the line of each strategy: what it found, and what it says about it."""
+    """Return the line of each strategy: what it found, and what it says about it."""
     rows = []
     for each in (day.exact, *day.limited):
         metrics = each.metrics
@@ -61,7 +61,7 @@ def totals(day: Day) -> Table:
 
 
 def by_topic(day: Day, *, evening: bool) -> Table:
-    """Give what each strategy finds of each topic, the most important first."""
+    """Return what each strategy finds of each topic, the most important first."""
     hours = slice(CHANGES_AT, 24) if evening else slice(0, CHANGES_AT)
     importance: Mapping[str, int] = EVENING if evening else MORNING
     weights = np.array([importance[each] for each in TOPICS])
@@ -83,7 +83,7 @@ def by_topic(day: Day, *, evening: bool) -> Table:
 
 
 def by_hour(day: Day) -> Table:
-    """Give what is found of two topics around the hour of the change, and what without it."""
+    """Return what is found of two topics around the hour of the change, and what without it."""
     ways = {"changed": day.own}
     if day.unchanged is not None:
         ways["unchanged"] = day.unchanged
@@ -101,7 +101,7 @@ def by_hour(day: Day) -> Table:
 
 
 def other_days(days: Mapping[str, Day]) -> Table:
-    """Give the share of the exact importance that is found on different days."""
+    """Return the share of the exact importance that is found on different days."""
     rows = tuple(
         (name, *(f"{share_of(each, day):.1%}" for each in day.limited))
         for name, day in days.items()

@@ -74,10 +74,10 @@ def test_who_is_told_the_first_curve_only_does_not_come_back(rows: list[DriftRow
 
 
 def test_who_learns_comes_back(rows: list[DriftRow]) -> None:
-    told, learnt = (
+    told, learned = (
         next(row for row in rows if row.contender == name) for name in ("age-first", "choice-quick")
     )
-    assert learnt.settled > 2 * told.settled
+    assert learned.settled > 2 * told.settled
 
 
 def test_recall_is_that_of_windows_which_begin_at_each_fifth() -> None:

@@ -40,7 +40,7 @@ def rows_of(name: str) -> list[Any]:
 
 
 def importance(scale: PapersScale | UsersScale, *contenders: str, seeds: int = 3) -> list[float]:
-    """Mean importance per tuple of contenders, over streams of several seeds."""
+    """Mean importance per row of contenders, over streams of several seeds."""
     return [
         float(np.mean([scale.seeded(seed).measure(name).importance for seed in range(seeds)]))
         for name in contenders
@@ -48,7 +48,7 @@ def importance(scale: PapersScale | UsersScale, *contenders: str, seeds: int = 3
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_nobody_has_more_than_the_exact_join_or_is_fairer_than_fair(name: str) -> None:
+def test_no_contender_has_more_than_the_exact_join_or_is_fairer_than_fair(name: str) -> None:
     rows = rows_of(name)
     exact = means(rows, "importance")
     for row in rows:
@@ -253,7 +253,7 @@ def test_points_are_measured_with_their_seed() -> None:
 
 
 def test_who_sheds_first_is_no_strategy_of_the_engine() -> None:
-    assert [name for name, who in CONTENDERS.items() if not who.at_users_scale] == [
+    assert [name for name, each in CONTENDERS.items() if not each.at_users_scale] == [
         "size-shed",
         "greedy-shed",
         "ijoin-below",

@@ -114,7 +114,7 @@ class TestSamples:
             for made in [streams_of(replace(UC, windows=12, seed=seed))]
         ]
         allowed = SAMPLERS[name].rows(0.2, UC.full_rows)
-        # The formulas do not know that windows of the last tuples are cut off.
+        # The formulas do not know that windows of the last rows are cut off.
         assert np.mean(held) == pytest.approx(allowed, rel=0.12)
 
     @pytest.mark.parametrize("name", ["printed-eq", "printed-pps", "printed-true", "eq", "pps"])

@@ -1,4 +1,4 @@
-"""How the demonstration runs: the exact join first, which says how much memory there is to cut."""
+"""How the demonstration runs: the exact join first, whose memory the others get a part of."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["demonstrate"]
 
 _SHED_BY = ("fifo", "random", "best")
-# Few enough for a demonstration, whose cost is mostly Spark's own for each; enough to see it move.
+# Few, as most of the cost of each is Spark's own; enough to see progress.
 _BATCHES = 8
 
 
@@ -52,12 +52,11 @@ def demonstrate(
     seed
         Of the market and of the joins.
     step
-        Called with words on each step that is about to run; gives what to run it in, which in turn
-        gives what to call with words on how far it is.
+        Reports progress; see `penstock.report.progress`.
     clock
         Tells the time in seconds.
     runner
-        Gives what runs a join over a market; see `on_spark`.
+        Returns the context that runs joins over a market; see `on_spark`.
 
     Returns
     -------
@@ -126,7 +125,7 @@ def demonstrate(
 
 
 def _how_far(batches: int, rows: int) -> str:
-    """Say how far a join is, after so many micro-batches.
+    """Return words on how far a join is.
 
     >>> _how_far(3, 120_000)
     'batch 4 of 8, 120,000 rows done'
@@ -150,9 +149,9 @@ def _share(memory: str) -> float:
 
 
 def _compile() -> None:
-    """Compile whatever the joins use: Spark's workers, several at once, find it on disk."""
+    """Compile all that the joins use, so that Spark's workers find it on disk."""
     tables = scenario.tables(scenario.FEWEST, seed=0)
-    # In two micro-batches, as a join that goes on uses more than one that begins.
+    # In two micro-batches, as the second one uses more kernels than the first.
     halves = {
         name: [table.slice(0, len(table) // 2), table.slice(len(table) // 2)]
         for name, table in tables.items()
@@ -163,7 +162,7 @@ def _compile() -> None:
 
 
 def _run(name: str, streamed: Streamed, seconds: float, exact: Streamed) -> Run:
-    """Put the figures of a join together, and compare it with the exact one."""
+    """Compare a join with the exact one, and return its figures."""
     metrics = streamed.metrics
     counts, all_counts = _in_bins(streamed.counts), _in_bins(exact.counts)
     recall = np.full(len(counts), np.nan)

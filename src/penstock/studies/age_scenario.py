@@ -1,4 +1,4 @@
-"""The paper's synthetic streams under the age model, as what a study joins."""
+"""The paper's synthetic streams under the age model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AgeScenario:
     window
         W1.
     windows
-        How long the streams are, in windows; recall is measured from the third on.
+        Length of the streams, in windows; recall is measured from the third on.
     seed
         Of the streams.
     """
@@ -38,11 +38,11 @@ class AgeScenario:
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
+        """Its name in panels and tables."""
         return f"{self.curve}, {ARRIVALS_PER_RATE * self.rate_1 * self.window:,.0f} rows"
 
     def make(self) -> Workload:
-        """Make the two streams and the truth about them."""
+        """Make the two streams, with their true age curve."""
         made = age_model(
             curve=self.curve,
             rate_1=self.rate_1,

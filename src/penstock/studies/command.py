@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["study"]
 
-# Of a study's page.
+# The section of a study's page that has its table.
 _SECTION = "table"
 
 study = typer.Typer(
-    no_args_is_help=True, help="Run figures of the papers anew, and studies of our own."
+    no_args_is_help=True, help="Run figures of the papers again, and studies of our own."
 )
 
 
 @study.command(name="list")
 def list_studies() -> None:
-    """List the studies: what each shows, and whose figure it is."""
+    """List the studies: what each shows, and which figure of which paper it is."""
     Terminal().table(
         ["study", "what it shows", "figure of"],
         [(each.id, each.title, each.reference) for each in STUDIES.values()],
@@ -40,7 +40,7 @@ def list_studies() -> None:
 
 @study.command()
 def run(
-    name: Annotated[str, typer.Argument(metavar="ID", help="As penstock study list has it.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="A name from penstock study list.")],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="A few small points, in seconds.")] = False,
     local: Annotated[
@@ -58,17 +58,19 @@ def run(
         typer.Option(
             "--json",
             metavar="FILE",
-            help="Also write the figures here; - for standard output, and then nothing else there.",
+            help="Also write the figures here; - for standard output, which then has nothing else.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--write", metavar="PAGE", help="Also renew the table on this Markdown page."),
+        typer.Option(
+            "--write", metavar="PAGE", help="Also replace the table on this Markdown page."
+        ),
     ] = None,
 ) -> None:
     """Run a study on this machine's cores, print what it found and draw it.
 
-    The points of its grid are spread over Spark; what each gives does not depend on that.
+    The points of its grid are spread over Spark, which does not change the figures.
     """
     terminal = Terminal()
     asked = study_of(name)

@@ -1,4 +1,4 @@
-"""Who takes part in the studies: one table, so that each is called and drawn alike everywhere."""
+"""The contenders of the studies of recall, with one name and one look everywhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "join_of"]
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to spend the memory, or a yardstick for the others.
+    """A strategy in the studies, or a yardstick for the others.
 
     Attributes
     ----------
@@ -30,19 +30,19 @@ class Contender:
         Its line in pictures.
     strategy
         The name that the join is given; None for Penstock's own choice.
-    told
+    knows_curve
         Whether it is given the true age curve.
     learns
-        Whether it spends a part of its memory on tuples that are monitored. Those who learn
-        nothing are left all of it, as in the paper; then their recall cannot be estimated.
+        Whether it spends a part of its memory on monitored rows. Contenders that learn nothing
+        have all of it, as in the paper; then their recall cannot be estimated.
     half_life
-        What was learnt so many windows ago counts half.
+        What was learned this many windows ago counts half.
     """
 
     heading: str
     pen: Pen
     strategy: str | None = None
-    told: bool = False
+    knows_curve: bool = False
     learns: bool = False
     half_life: float = MaxSubset.half_life
 
@@ -50,21 +50,24 @@ class Contender:
 THEORY = "theory"
 OPTIMUM = "optimum"
 
-# In the order in which they are drawn, one over the other.
+# In drawing order: the last lies on top.
 CONTENDERS: Mapping[str, Contender] = {
     OPTIMUM: Contender("optimum", Pen("offline optimum", GREY, (0, (4, 3)), width=1.6)),
     "until-expiry": Contender(
         "until-expiry", Pen("UNTIL-EXPIRY", PURPLE, (0, (6, 2))), "until-expiry"
     ),
     "recent": Contender("recent", Pen("RECENT", VERMILION), "recent"),
-    "prob": Contender("prob", Pen("PROB, learnt", ORANGE, (0, (2, 1))), "prob", learns=True),
+    "prob": Contender("prob", Pen("PROB, learned", ORANGE, (0, (2, 1))), "prob", learns=True),
     "age-told": Contender(
-        "age, told", Pen("AGE, told the curve", SKY, width=4.0), "age", told=True
+        "age, told", Pen("AGE, told the curve", SKY, width=4.0), "age", knows_curve=True
     ),
     "age-first": Contender(
-        "age, told\nfirst", Pen("AGE, told the first curve", SKY, width=4.0), "age", told=True
+        "age, told\nfirst",
+        Pen("AGE, told the first curve", SKY, width=4.0),
+        "age",
+        knows_curve=True,
     ),
-    "age": Contender("age", Pen("AGE, learnt", BLUE), "age", learns=True),
+    "age": Contender("age", Pen("AGE, learned", BLUE), "age", learns=True),
     "choice": Contender("choice", Pen("Penstock's choice", GREEN, (0, (3, 2))), learns=True),
     "choice-quick": Contender(
         "choice, quick",
@@ -77,8 +80,8 @@ CONTENDERS: Mapping[str, Contender] = {
 
 
 def join_of(contender: str, made: Workload, rows: int, seed: int) -> Join:
-    """Give the join with which a contender spends so many rows on a workload."""
-    who = CONTENDERS[contender]
-    curve = {"s1": made.told.tolist()} if who.told else None
-    goal = MaxSubset(strategy=who.strategy, curve=curve, half_life=who.half_life)
-    return made.join(goal, Budget(rows=rows, monitor=None if who.learns else 0), seed)
+    """Return the join of a contender, with a budget of `rows`, over a workload."""
+    chosen = CONTENDERS[contender]
+    curve = {"s1": made.curve_in_parts.tolist()} if chosen.knows_curve else None
+    goal = MaxSubset(strategy=chosen.strategy, curve=curve, half_life=chosen.half_life)
+    return made.join(goal, Budget(rows=rows, monitor=None if chosen.learns else 0), seed)

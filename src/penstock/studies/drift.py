@@ -1,4 +1,4 @@
-"""Our own study: how recall falls when the streams change, and comes back as that is learnt."""
+"""Our own study: how recall falls when the streams change, and recovers as a join learns."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _MEMORY = 0.1
-# To a window.
+# Per window.
 _BINS = 5
-# Recall has come back where it is so near to what the best contender ends at.
+# Recall is back where it reaches this share of the best contender's at the end.
 _NEAR = 0.9
-# Windows at the end over which that is taken.
+# Windows at the end over which that is measured.
 _LAST = 3
 
 
 @dataclass(frozen=True)
 class DriftingCurve:
-    """Streams under the age model whose curve is another one from the middle on.
+    """Streams under the age model whose curve changes in the middle.
 
-    The first stream is the same all the time; from the middle on the second one chooses its
-    partners by the second curve.
+    The first stream stays the same. From the middle on, the second one chooses its partners by the
+    second curve.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class DriftingCurve:
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
+        """Its name in panels and tables."""
         return f"age curve: {self.before}, then {self.after}"
 
     def make(self) -> Workload:
@@ -115,10 +115,10 @@ class DriftingCurve:
 
 @dataclass(frozen=True)
 class DriftingKeys:
-    """Streams under the frequency model whose hot keys are others from the middle on.
+    """Streams under the frequency model whose hot keys change in the middle.
 
-    Keys follow Zipf's law in both streams, the same in both. From the middle on each stands for
-    the one half of the domain further.
+    Keys follow Zipf's law, the same in both streams. From the middle on, every key is moved by half
+    of the domain.
 
     Parameters
     ----------
@@ -140,11 +140,11 @@ class DriftingKeys:
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
+        """Its name in panels and tables."""
         return f"keys: Zipf {self.zipf:g}, then others are hot"
 
     def make(self) -> Workload:
-        """Make the streams; under this model results are spread evenly over a tuple's life."""
+        """Make the streams; under this model results are spread evenly over a row's life."""
         duration = self.windows * self.window
         made = frequency_model(
             zipf=self.zipf,
@@ -208,7 +208,7 @@ class DriftRow:
     exact: Counts
 
     def recall(self, start: float, end: float) -> float:
-        """Give the recall between two times, in windows; NaN where there was nothing to find."""
+        """Return the recall between two times, in windows; NaN where there was nothing to find."""
         bins = slice(round(start * _BINS), round(end * _BINS))
         exact = int(self.exact[bins].sum())
         return int(self.found[bins].sum()) / exact if exact else float("nan")
@@ -220,15 +220,15 @@ class DriftRow:
 
     @property
     def ends(self) -> Floats:
-        """Where windows end that begin at a bin each, in windows."""
+        """The ends of windows, of which one begins at each bin; in windows."""
         return np.arange(_BINS, self.exact.size + 1) / _BINS
 
     def in_windows(self) -> Floats:
-        """Give the recall of each of those windows."""
+        """Return the recall of each of those windows."""
         return np.array([self.recall(end - 1, end) for end in self.ends])
 
     def after(self) -> Floats:
-        """Give the recall of those that begin at the change or later."""
+        """Return the recall of those that begin at the change or later."""
         return self.in_windows()[self.ends >= self.change + 1 - 1e-9]
 
     @property
@@ -237,7 +237,7 @@ class DriftRow:
         return self.recall(self.end - _LAST, self.end)
 
     def back_after(self, recall: float) -> float:
-        """Give how long after the change the first window begins that has so much; NaN if none."""
+        """Return when, after the change, the first window with this recall begins; NaN if none."""
         enough = np.flatnonzero(self.after() >= recall)
         return int(enough[0]) / _BINS if enough.size else float("nan")
 
@@ -287,8 +287,8 @@ def _table(rows: Sequence[DriftRow]) -> Table:
     note = (
         f"Memory is {rows[0].memory:.0%} of a full window. Before: from the third window to the "
         f"change. At worst: over one window. At the end: over the last {_LAST} windows. Back: "
-        f"so long after the change begins the first window that is within {1 - _NEAR:.0%} of what "
-        f"the best one has at the end."
+        f"when, after the change, the first window begins that is within {1 - _NEAR:.0%} of the "
+        f"best recall at the end."
     )
     return Table(headings, lines, [note])
 

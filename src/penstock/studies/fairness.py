@@ -1,4 +1,4 @@
-"""Our own study: what fairness to tuples costs in importance."""
+"""Our own study: what fairness between rows costs in importance."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ZIPFS = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class FairnessPoint:
-    """One contender on one pair of streams; ours with so much `fairness` asked for."""
+    """One contender on one pair of streams; ours with the `fairness` that is asked for."""
 
     scale: UsersScale
     contender: str
@@ -46,7 +46,7 @@ class FairnessRow:
     results
         Results as a part of its.
     fairness
-        Jain's index of how long tuples stayed.
+        Jain's index of how long rows stayed.
     """
 
     streams: str
@@ -79,7 +79,7 @@ def _run(point: FairnessPoint) -> FairnessRow:
 def _together(
     rows: Iterable[FairnessRow],
 ) -> dict[tuple[str, str, float], tuple[float, float, float, float]]:
-    """Give means over seeds of importance, results and fairness, and the spread of the first."""
+    """Return means over seeds of importance, results and fairness, and the spread of the first."""
     found: dict[tuple[str, str, float], list[FairnessRow]] = {}
     for row in rows:
         found.setdefault((row.streams, row.contender, row.asked), []).append(row)
@@ -124,7 +124,7 @@ def _draw(rows: Sequence[FairnessRow], path: Path) -> None:
     for streams in dict.fromkeys(row.streams for row in rows):
         lines = []
         for name in CONTENDERS:
-            own = [each for (of, who, _), each in found.items() if (of, who) == (streams, name)]
+            own = [each for (of, other, _), each in found.items() if (of, other) == (streams, name)]
             if not own:
                 continue
             pen = replace(
@@ -171,7 +171,7 @@ def _grid(
 
 STUDY = Study(
     id="fairness",
-    title="importance against fairness to tuples, as the goal's parameter trades them",
+    title="importance against fairness between rows, as the parameter fairness sets it",
     reference="our own",
     grid=_grid(UsersScale(""), _ZIPFS, _ASKED, seeds=2),
     quick_grid=_grid(

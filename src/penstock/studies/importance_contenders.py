@@ -1,4 +1,4 @@
-"""Who takes part in the studies of importance: one table, for both scales."""
+"""The contenders of the studies of importance, for both scales, and the goals of the engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IJOIN_SECONDS = 25.0
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to spend the memory, or a yardstick for the others.
+    """A strategy in the studies, or a yardstick for the others.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Contender:
     pen
         Its line in pictures.
     scheme
-        What the simulator is given; of an `Ijoin` the setting says the times.
+        For the simulator; the times of an `Ijoin` come from the setting.
     order
         In which the simulator deals with an arrival.
     strategy
-        What the engine is asked for; None for Penstock's own choice.
+        For the engine; None for Penstock's own choice.
     at_users_scale
-        Whether it takes part there.
+        Whether it takes part at a user's scale.
     """
 
     heading: str
@@ -70,7 +70,7 @@ def _ijoin(heading: str, pen: Pen, scheme: Ijoin, *, engine: bool = True) -> Con
     return Contender(heading, pen, scheme, strategy="ijoin", at_users_scale=engine)
 
 
-# In the order in which they are drawn, one over the other.
+# In drawing order: the last lies on top.
 CONTENDERS: Mapping[str, Contender] = {
     EXACT: Contender("EXACT", Pen("EXACT", BLACK), Exact()),
     OPTIMUM: Contender("optimum", Pen("offline optimum", GREY, (0, (4, 3)), width=1.6)),
@@ -150,8 +150,8 @@ def importance_goal(
 
 
 def _in_windows(scheme: Ijoin, seconds: float) -> dict[str, Any]:
-    """Give what the engine's goal is told of IJOIN: times in windows of so many seconds."""
-    told = {
+    """Return the parameters of IJOIN for the engine, with times in windows."""
+    options = {
         "maturity": scheme.maturity / seconds,
         "unproductivity": scheme.unproductivity / seconds,
         "decay": scheme.decay * seconds,
@@ -161,14 +161,14 @@ def _in_windows(scheme: Ijoin, seconds: float) -> dict[str, Any]:
     }
     match scheme.recomputation:
         case EveryFew(k):
-            return {**told, "recompute": "k-successive", "every": k}
+            return {**options, "recompute": "k-successive", "every": k}
         case Adaptive(epsilon):
-            return {**told, "recompute": "adaptive", "tolerance": epsilon}
-    return told
+            return {**options, "recompute": "adaptive", "tolerance": epsilon}
+    return options
 
 
 def with_times(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:
-    """Give IJOIN the times of a setting, but for the maturity of one who has none."""
+    """Return IJOIN with the times of a setting; a scheme without maturity stays without."""
     return replace(
         scheme, maturity=maturity if scheme.maturity else 0.0, unproductivity=unproductivity
     )

@@ -53,7 +53,7 @@ _ZIPFS_OF_PAPERS, _ZIPFS_OF_USERS = (0.0, 1.0), (0.0, 0.5, 1.0)
 _OTHERS = (EXACT, OPTIMUM, "fifo", "rand", "size-shed", "size", "greedy-shed", "greedy")
 
 _MOST_SKEWED = 0.5
-# Cells of tables, and what they are of; results and importance are per tuple that came.
+# Cells of tables, and what they are of; results and importance are per row that came.
 _MEASURES = ("importance", "results", "fairness")
 
 
@@ -95,7 +95,7 @@ class ImportanceRow:
 
 
 class Mean(NamedTuple):
-    """A mean over seeds, and the standard deviation between them; that is NaN of one."""
+    """A mean over seeds, and the standard deviation between them; NaN for one seed."""
 
     value: float
     spread: float
@@ -106,14 +106,14 @@ def grid(
     contenders: Iterable[str],
     seeds: int,
 ) -> tuple[ImportancePoint, ...]:
-    """Give a point for each combination of a setting, a seed and a contender.
+    """Return a point for each combination of a setting, a seed and a contender.
 
     Parameters
     ----------
     settings
         By what the figure varies.
     contenders
-        Names of `CONTENDERS`; at a user's scale those take part who can.
+        Names of `CONTENDERS`; those that cannot run at a user's scale are left out there.
     seeds
         How many streams of each setting.
     """
@@ -131,8 +131,8 @@ def grid(
 def _takes_part(contender: str, setting: Setting) -> bool:
     if isinstance(setting, PapersScale):
         return True
-    # The optimum can do a tenth of a user's scale. Where few keys make most of the results, that
-    # is another problem: of fewer keys, each of the first ones has a larger part.
+    # The optimum gets a tenth of a user's scale. Where few keys make most of the results, that is
+    # another problem: with fewer keys, each of the first ones has a larger part.
     skewed = setting.zipf > _MOST_SKEWED
     return CONTENDERS[contender].at_users_scale and not (contender == OPTIMUM and skewed)
 
@@ -144,7 +144,7 @@ def measure(point: ImportancePoint) -> ImportanceRow:
 
 
 def means(rows: Iterable[ImportanceRow], of: str) -> dict[tuple[str, str], dict[float, Mean]]:
-    """Give the means over seeds by x, for each setting and contender.
+    """Return the means over seeds by x, for each setting and contender.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def means(rows: Iterable[ImportanceRow], of: str) -> dict[tuple[str, str], dict[
 def best_of(
     rows: Sequence[ImportanceRow], setting: str, among: Iterable[str]
 ) -> dict[float, tuple[str, float]]:
-    """Give who has the most importance at each x, and how much more than IJOIN, as a share."""
+    """Return the contender with the most importance at each x, and its lead over IJOIN, a share."""
     found = means(rows, "importance")
     ijoin = found[setting, "ijoin"]
     best = {}
@@ -185,7 +185,7 @@ def best_of(
 
 
 def _tabulate(rows: Sequence[ImportanceRow], x_heading: str, notes: Sequence[str] = ()) -> Table:
-    """Put rows into a table: lines for settings, x and measures, a column for each contender."""
+    """Make a table: lines for settings, x and measures, a column for each contender."""
     contenders = [name for name in CONTENDERS if any(row.contender == name for row in rows)]
     found = {of: means(rows, of) for of in _MEASURES}
     lines = []
@@ -198,10 +198,10 @@ def _tabulate(rows: Sequence[ImportanceRow], x_heading: str, notes: Sequence[str
                 lines.append((setting, f"{x:,g}", of, *cells))
     headings = ("streams", x_heading, "measure")
     explained = (
-        "Importance and results are per tuple that came, fairness is in percent; ± is the standard "
+        "Importance and results are per row that came, fairness is in percent; ± is the standard "
         "deviation between streams. The columns that shed first have the paper's order, where a "
-        "tuple that is refused a place joins nothing; for FIFO, RAND and IJOIN, which refuse "
-        "nobody, both orders are the same."
+        "row that is refused a place joins nothing; for FIFO, RAND and IJOIN, which refuse "
+        "no row, both orders are the same."
     )
     return Table(
         (*headings, *(CONTENDERS[name].heading for name in contenders)),
@@ -250,7 +250,7 @@ def _panel_row(
     of
         What is drawn: a column of `ImportanceRow`, or ``"share"``: importance as a part of EXACT's.
     hidden
-        Contenders that are not drawn.
+        Contenders to leave out.
     y_title
         Of the row.
     title
@@ -314,7 +314,7 @@ class Sweep(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ImportanceFigure:
-    """What is a figure's own.
+    """What differs from figure to figure.
 
     Attributes
     ----------
@@ -323,13 +323,13 @@ class ImportanceFigure:
     grid, quick_grid
         Its points, as sweeps.
     vary_papers, vary_users
-        Give a setting of either scale at an x.
+        Functions that return a setting of either scale at an x.
     variant
         The form of IJOIN that takes part beside it.
     heading
         Of the table's column of x.
     notes
-        Gives the sentences under the table.
+        Returns the sentences under the table.
     question, subtitle, x_title
         Words in the picture.
     of
@@ -358,7 +358,7 @@ class ImportanceFigure:
     x_limits: tuple[float, float] | None = None
 
     def study(self) -> Study[ImportancePoint, ImportanceRow]:
-        """Give the study."""
+        """Return the study."""
         return Study(
             id=self.id,
             title=self.title,
@@ -381,7 +381,7 @@ class ImportanceFigure:
         )
 
     def _settings(self, sweep: Sweep, x: float) -> Sequence[PapersScale | UsersScale]:
-        """Give the settings of a sweep at an x, one for each skew."""
+        """Return the settings of a sweep at an x, one for each skew."""
         setting, seconds = sweep.setting, sweep.seconds
         if not isinstance(setting, str):
             return [self.vary_users(setting.skewed(zipf), x) for zipf in _ZIPFS_OF_USERS]
@@ -395,7 +395,7 @@ class ImportanceFigure:
         panels = [
             panel
             for settings in (EVEN, SKEWED)
-            for panel in _panel_row(rows, settings, self.of, y_title=f"{self.of} per tuple")
+            for panel in _panel_row(rows, settings, self.of, y_title=f"{self.of} per row")
         ]
         for settings in self.fairness:
             panels += _panel_row(rows, settings, "fairness")

@@ -47,8 +47,8 @@ __all__ = [
 
 PRINTED, COUNTED, SLOW = "100 to 200/s", "5/s", "1 to 2/s"
 SLOWER, USERS = "1 every 2 to 4 s", "user's scale"
-"""What settings are called, by the rate of each stream: as Table 5 prints it; as Table 6 counts it,
-1,000 decisions in 100 s; so slow that tuples mature; so slow that 10 tuples hold most of a window
+"""Names of settings, by the rate of each stream: as Table 5 prints it; as Table 6 counts it,
+1,000 decisions in 100 s; so slow that rows mature; so slow that 10 rows hold most of a window
 of 10 s; and thousands of rows."""
 
 # Rates and seconds.
@@ -61,29 +61,29 @@ _READINGS = {
 
 # Of 10 rows the usual 5 % would be none.
 _MONITORED = 0.2
-# The optimum is a linear programme over all results: it has to do with fewer tuples.
-_TUPLES_OF_OPTIMUM = 3_000
+# The optimum is a linear program over all results, so it gets fewer rows.
+_ROWS_OF_OPTIMUM = 3_000
 _FEW_VALUES = 20
 _MOST_IMPORTANT = 100.0
-# Of the importance of tuples, P(importance > x) = x**-1.5.
+# Of the importance of rows, P(importance > x) = x**-1.5.
 _TAIL = 1.5
-# The optimum is a linear programme over all results: it has to do with a tenth of the scale.
+# The optimum is a linear program over all results, so it gets a tenth of the scale.
 _TENTH = 10
 
 
 class ImportanceFound(NamedTuple):
-    """What one contender came to on one pair of streams.
+    """What one contender found on one pair of streams.
 
     Attributes
     ----------
     importance, results
-        Of all results, and how many: divided by the number of tuples that came.
+        Of all results, and how many: divided by the number of rows that came.
     fairness
-        Jain's index of how long tuples stayed, eq. 4; NaN for yardsticks.
+        Jain's index of how long rows stayed, eq. 4; NaN for yardsticks.
     tuples
-        That came, of both streams.
+        Rows that came, of both streams.
     recomputations
-        How many times priorities were computed anew; NaN for yardsticks.
+        How many times priorities were recomputed; NaN for yardsticks.
     """
 
     importance: float
@@ -99,7 +99,7 @@ def _join(
     goal: MaxImportance,
     budget: Budget | None = None,
 ) -> Join:
-    """Give the join of streams with columns ``time``, ``key`` and ``importance``."""
+    """Return the join of streams with columns ``time``, ``key`` and ``importance``."""
     streams = {name: Stream(time="time", window=window) for name in tables}
     return Join(streams=streams, on=Equal("key"), goal=goal, budget=budget)
 
@@ -107,35 +107,35 @@ def _join(
 def _replay(
     tables: Mapping[str, pa.Table], window: float, goal: MaxImportance, budget: Budget
 ) -> ImportanceFound:
-    """Run the engine, and give what it came to."""
+    """Run the engine, and return what it found."""
     schemas = {name: table.schema for name, table in tables.items()}
     operator = Operator(bind(_join(tables, window, goal, budget), schemas))
     for _ in operator.pieces(tables):
-        pass  # of many millions of results only what they come to is wanted
+        pass  # many millions of results, of which only the totals are wanted
     metrics = operator.metrics()
     fairness = np.nan if metrics.fairness is None else metrics.fairness
-    tuples = metrics.arrived
+    arrived = metrics.arrived
     return ImportanceFound(
-        metrics.importance / tuples,
-        metrics.emitted / tuples,
+        metrics.importance / arrived,
+        metrics.emitted / arrived,
         fairness,
-        tuples,
+        arrived,
         metrics.recomputations,
     )
 
 
 @dataclass(frozen=True)
 class PapersScale:
-    """Memory for a handful of tuples, simulated by the book.
+    """Memory for a handful of rows, simulated by the book.
 
     Attributes
     ----------
     name
-        What panels and tables call it.
+        Its name in panels and tables.
     streams
-        What comes.
+        The streams.
     memory
-        M, tuples; each stream has half.
+        M, rows; each stream has half.
     window, maturity, unproductivity
         w, tau and Delta, seconds.
     """
@@ -148,21 +148,21 @@ class PapersScale:
     unproductivity: float = 3.0
 
     def seeded(self, seed: int) -> PapersScale:
-        """Give the same setting with other streams."""
+        """Return the same setting with other streams."""
         return replace(self, streams=replace(self.streams, seed=seed))
 
     def lasting(self, seconds: int) -> PapersScale:
-        """Give the same setting with streams of so many seconds."""
+        """Return the same setting with streams of this many seconds."""
         return replace(self, streams=replace(self.streams, duration=seconds))
 
     def measure(self, contender: str) -> ImportanceFound:
-        """Let a contender join the streams."""
-        who = CONTENDERS[contender]
+        """Measure a contender on the streams."""
+        chosen = CONTENDERS[contender]
         made = _made(self.streams)
-        tuples = len(made.first) + len(made.second)
+        arrived = len(made.first) + len(made.second)
         if contender == OPTIMUM:
             return self._optimum()
-        scheme = who.scheme
+        scheme = chosen.scheme
         if scheme is None:
             budget = Budget(rows=self.memory, monitor=_MONITORED)
             return _replay(_tables(made), self.window, importance_goal(), budget)
@@ -174,28 +174,28 @@ class PapersScale:
             scheme,
             window=self.window,
             memory=self.memory,
-            order=who.order,
+            order=chosen.order,
             redefinitions=made.redefinitions,
         )
         fairness = np.nan if contender == EXACT else outcome.fairness()
         return ImportanceFound(
-            outcome.total_importance / tuples,
-            outcome.size / tuples,
+            outcome.total_importance / arrived,
+            outcome.size / arrived,
             fairness,
-            tuples,
+            arrived,
             outcome.recomputations,
         )
 
     def _optimum(self) -> ImportanceFound:
-        """Measure the optimum on the first tuples: so few rows fill, and turn over, at once."""
-        tuples = _TUPLES_OF_OPTIMUM // (1 if self.streams.domain > _FEW_VALUES else 3)
-        seconds = min(self.streams.duration, round(tuples / sum(self.streams.rates)))
+        """Measure the optimum on the first rows: so small a memory fills at once."""
+        wanted = _ROWS_OF_OPTIMUM // (1 if self.streams.domain > _FEW_VALUES else 3)
+        seconds = min(self.streams.duration, round(wanted / sum(self.streams.rates)))
         tables = _tables(_made(replace(self.streams, duration=seconds)))
-        tuples = sum(table.num_rows for table in tables.values())
+        arrived = sum(table.num_rows for table in tables.values())
         importance, results = optimal_importance(
             _join(tables, self.window, importance_goal()), tables, self.memory
         )
-        return ImportanceFound(importance / tuples, results / tuples, np.nan, tuples, np.nan)
+        return ImportanceFound(importance / arrived, results / arrived, np.nan, arrived, np.nan)
 
 
 @lru_cache(maxsize=2)
@@ -211,7 +211,7 @@ def _tables(made: MadeStreams) -> dict[str, pa.Table]:
 
 
 def papers_scale(speed: str, zipf: float) -> PapersScale:
-    """Give a reading of the paper's scale: `PRINTED`, `COUNTED`, `SLOW` or `SLOWER`."""
+    """Return a reading of the paper's scale: `PRINTED`, `COUNTED`, `SLOW` or `SLOWER`."""
     rates, duration = _READINGS[speed]
     streams = ImportanceStreams(rates=rates, duration=duration, zipf=zipf)
     return PapersScale(f"{speed}, Zipf {zipf:g}", streams)
@@ -222,13 +222,13 @@ class UsersScale:
     """Memory for thousands of rows and windows of several times as many, on the engine.
 
     Keys follow Zipf's law, the same in both streams. Importance is a whole number from 1 to 100,
-    drawn for each row whatever its key: a few rows matter much. Time is a row's number among those
-    of both streams.
+    drawn for each row independently of its key: few rows have much of it. Time is a row's number
+    among the rows of both streams.
 
     Attributes
     ----------
     name
-        What panels and tables call it.
+        Its name in panels and tables.
     rows
         That the join may hold, of both streams together.
     window
@@ -240,12 +240,12 @@ class UsersScale:
     zipf
         Their skew.
     thinned
-        Of so many neighbours by frequency one key is left, in the middle: fewer keys, that differ
-        as much.
+        Of this many keys that are next to each other in frequency, only the middle one is left:
+        fewer keys, with the same differences.
     importance
         ``"skewed"``, or ``"equal"``: 1.
     seconds
-        A window's. It has none of its own: it is taken to have so many, for the times of IJOIN.
+        How many a window has, for the times of IJOIN.
     maturity, unproductivity
         tau and Delta, seconds.
     seed
@@ -266,11 +266,11 @@ class UsersScale:
     seed: int = 0
 
     def seeded(self, seed: int) -> UsersScale:
-        """Give the same setting with other streams."""
+        """Return the same setting with other streams."""
         return replace(self, seed=seed)
 
     def skewed(self, zipf: float) -> UsersScale:
-        """Give the same setting with keys of this skew, which its name then says."""
+        """Return the same setting with keys of this skew, which its name then says."""
         return replace(self, name=f"{self.name}, Zipf {zipf:g}", zipf=zipf)
 
     def tables(self) -> Mapping[str, pa.Table]:
@@ -299,27 +299,29 @@ class UsersScale:
         return 2 * self.window
 
     def measure(self, contender: str) -> ImportanceFound:
-        """Let a contender join the streams."""
+        """Measure a contender on the streams."""
         if contender in {EXACT, OPTIMUM}:
             importance, results = _exact(self)
-            tuples = 2 * round(self.windows * self.window)
+            arrived = 2 * round(self.windows * self.window)
             shares = self._optimal_shares() if contender == OPTIMUM else (1.0, 1.0)
-            each = importance * shares[0] / tuples, results * shares[1] / tuples
-            return ImportanceFound(*each, np.nan, tuples, np.nan)
-        who = CONTENDERS[contender]
+            each = importance * shares[0] / arrived, results * shares[1] / arrived
+            return ImportanceFound(*each, np.nan, arrived, np.nan)
+        chosen = CONTENDERS[contender]
         ijoin = None
-        if isinstance(who.scheme, Ijoin):
-            ijoin = with_times(who.scheme, self.maturity, self.unproductivity)
-        return self.replay(importance_goal(who.strategy, ijoin=ijoin, window_seconds=self.seconds))
+        if isinstance(chosen.scheme, Ijoin):
+            ijoin = with_times(chosen.scheme, self.maturity, self.unproductivity)
+        return self.replay(
+            importance_goal(chosen.strategy, ijoin=ijoin, window_seconds=self.seconds)
+        )
 
     def replay(self, goal: MaxImportance) -> ImportanceFound:
-        """Run the engine with a goal; who learns nothing is left all of the memory."""
+        """Run the engine with a goal; a strategy that learns nothing has all of the memory."""
         learns = goal.strategy in {None, "worth"}
         budget = Budget(rows=self.rows, monitor=None if learns else 0)
         return _replay(_streams(self), self.lifetime, goal, budget)
 
     def _optimal_shares(self) -> tuple[float, float]:
-        """Give what the optimum has of EXACT's importance and results at a tenth of the scale."""
+        """Return the optimum's shares of EXACT's importance and results, at a tenth of scale."""
         tenth = replace(
             self,
             rows=self.rows // _TENTH,

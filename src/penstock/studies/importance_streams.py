@@ -35,16 +35,16 @@ class MadeStreams(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportanceStreams:
-    """Two streams of tuples that differ in importance.
+    """Two streams of rows that differ in importance.
 
-    In each second a stream has a rate of its own, drawn evenly, and its tuples come at times drawn
-    evenly. Importance is looked up in a table of the importance attribute's values, and to redefine
-    it is to draw the table anew.
+    In each second a stream has a rate of its own, drawn uniformly, and its rows come at times
+    drawn uniformly. Importance is looked up in a table of the importance attribute's values. To
+    redefine it, the table is drawn again.
 
     Parameters
     ----------
     rates
-        Lowest and highest rate of each stream, tuples per second. The paper says 100 to 200, not
+        Lowest and highest rate of each stream, rows per second. The paper says 100 to 200, not
         whether of each stream or of both.
     duration
         Seconds.
@@ -57,11 +57,11 @@ class ImportanceStreams:
         ``"drawn"``: the importance attribute is another one than the join attribute, and
         independent of it. ``"by value"``: it is the join attribute; so too for ``"with frequency"``
         and ``"against frequency"``, where the most frequent value is the most or the least
-        important one. ``"equal"``: all tuples are as important, 1, as for Fig. 4.
+        important one. ``"equal"``: all rows are as important, 1, as for Fig. 4.
     redefined
         How many times importance is redefined, 0 to 2, evenly spread.
     step
-        Times are rounded up to multiples of this, seconds; tuples of a time step are then dealt
+        Times are rounded up to multiples of this, seconds; rows of a time step are then dealt
         with together. None leaves them as they are.
     seed
         Of everything. The same seed gives the same times and values whatever the importance.
@@ -87,7 +87,7 @@ class ImportanceStreams:
     def __post_init__(self) -> None:
         if not 0 < self.rates[0] <= self.rates[1]:
             raise SpecificationError(
-                must("rates", "above 0, the lower one first", self.rates, "give tuples per second")
+                must("rates", "above 0, the lower one first", self.rates, "give rows per second")
             )
         if self.redefined not in {0, 1, 2}:
             raise SpecificationError(
@@ -142,10 +142,10 @@ class ImportanceStreams:
 
 
 def exact_importance(tables: Mapping[str, pa.Table], window: int) -> tuple[float, int]:
-    """Give the importance of all results of the exact join, and their number, without joining.
+    """Return the importance and the number of all results of the exact join, without joining.
 
-    The smaller importance of two is the sum, over all levels of importance, of the step to that
-    level where both have reached it. So it is enough to count pairs, level by level.
+    The smaller importance of two rows is the sum of the steps between levels of importance up to
+    the highest level that both reach. So it is enough to count pairs, level by level.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ STUDY = ImportanceFigure(
     title="results and fairness against the number of values, all equally important",
     reference="Kulkarni and Ravishankar 2008, section 5.3, Figure 4",
     grid=(
-        # Of so few values there are results enough in a part of the time.
+        # With so few values, a part of the time gives enough results.
         Sweep(PRINTED, _DOMAINS, seeds=2, seconds=30),
         Sweep(COUNTED, _DOMAINS, seeds=2),
         Sweep(SLOW, _DOMAINS, seeds=2),
@@ -59,8 +59,8 @@ STUDY = ImportanceFigure(
     vary_users=_users,
     heading="values",
     notes=_notes,
-    question="And if all tuples are equally important?",
-    subtitle="10 tuples of memory, 10,000 at a user's scale, where there are "
+    question="And if all rows are equally important?",
+    subtitle="10 rows of memory, 10,000 at a user's scale, where there are "
     "1,000 times as many values",
     x_title="values of the join attribute",
     of="results",

@@ -36,7 +36,7 @@ def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
 
 STUDY = ImportanceFigure(
     id="kulkarni08-fig5",
-    title="importance against how long a tuple may go without a match",
+    title="importance against how long a row may go without a match",
     reference="Kulkarni and Ravishankar 2008, section 5.4, Figure 5",
     grid=(
         Sweep(PRINTED, _ENDS, seeds=2),
@@ -53,7 +53,7 @@ STUDY = ImportanceFigure(
     variant=_HARSH,
     heading="threshold, s",
     notes=_notes,
-    question="Does it pay to be strict with the unproductive?",
-    subtitle="10 tuples of memory, 10,000 at a user's scale; penalties c = 1 and c = 100 a second",
+    question="Does it pay to evict unproductive rows early?",
+    subtitle="10 rows of memory, 10,000 at a user's scale; penalties c = 1 and c = 100 a second",
     x_title="unproductivity threshold (s)",
 ).study()

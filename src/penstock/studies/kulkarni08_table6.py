@@ -37,7 +37,7 @@ _Means: TypeAlias = dict[str, dict[tuple[str, str], dict[float, Mean]]]
 
 
 def _counted(zipf: float) -> PapersScale:
-    """Give the streams of Table 6: 100 s, 1,000 tuples in all."""
+    """Return the streams of Table 6: 100 s, 1,000 rows in all."""
     return papers_scale(COUNTED, zipf).lasting(100)
 
 
@@ -52,7 +52,7 @@ def _table(rows: Sequence[ImportanceRow]) -> Table:
     }
     lines = []
     for setting, name in found["importance"]:
-        importance, results, fairness, times, tuples = (
+        importance, results, fairness, times, arrived = (
             own[setting, name][0.0] for own in found.values()
         )
         spread = "" if np.isnan(importance.spread) else f" ± {importance.spread:.2f}"
@@ -60,9 +60,9 @@ def _table(rows: Sequence[ImportanceRow]) -> Table:
             (
                 setting,
                 _heading(name),
-                f"{importance.value * tuples.value:,.0f}",
+                f"{importance.value * arrived.value:,.0f}",
                 f"{importance.value:.2f}{spread}",
-                f"{results.value * tuples.value:,.0f}",
+                f"{results.value * arrived.value:,.0f}",
                 "" if np.isnan(fairness.value) else f"{100 * fairness.value:.0f}",
                 f"{times.value:,.0f}" if name in _SCHEMES and not np.isnan(times.value) else "",
             )
@@ -71,15 +71,15 @@ def _table(rows: Sequence[ImportanceRow]) -> Table:
         "streams",
         "scheme",
         "total\nimportance",
-        "importance\nper tuple",
+        "importance\nper row",
         "results",
         "fairness\n%",
         "recomputations",
     )
     note = (
-        "k is 10 and epsilon 0.5. Adaptive: priorities are computed anew if the importance of "
+        "k is 10 and epsilon 0.5. Adaptive: priorities are recomputed if the importance of "
         "results between decisions has changed by epsilon or more; below: if it has changed by "
-        "less. The optimum is measured on fewer tuples."
+        "less. The optimum is measured on fewer rows."
     )
     return Table(headings, lines, [note])
 

@@ -1,4 +1,4 @@
-"""The recall of one who knows the future: the ceiling for all who do not."""
+"""The recall and the importance of the offline optimum: upper bounds for all strategies."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["optimal_importance", "optimal_recall"]
 
 @contextmanager
 def _needs_scipy() -> Iterator[None]:
-    """Load the yardsticks in here: slow to load, and most points do without.
+    """Import the yardsticks in here: they are slow to load, and most points do not need them.
 
     Raises
     ------
     SessionError
-        If scipy is not there.
+        If scipy is not installed.
     """
     try:
         yield
@@ -44,14 +44,14 @@ def _needs_scipy() -> Iterator[None]:
 
 
 def optimal_recall(scenario: Scenario, rows: int) -> float:
-    """Give the greatest recall, after the warm-up, that so many rows allow.
+    """Return the greatest recall, after the warm-up, that a number of rows allows.
 
-    What comes before the warm-up is worth nothing to it, so that it can prepare as it likes.
+    Results of the warm-up count nothing, so the optimum is free to prepare for the time after it.
 
     Raises
     ------
     SessionError
-        If scipy is not there.
+        If scipy is not installed.
     """
     with _needs_scipy():
         from penstock.yardsticks import offline_optimum  # noqa: PLC0415 -- slow to load
@@ -75,7 +75,7 @@ def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
         result[name].combine_chunks().field("row").to_numpy().astype(np.int64) for name in tables
     )
     times = [table["time"].to_numpy() for table in tables.values()]
-    # In a moment come all tuples of one stream that have one time; the first stream goes first.
+    # In a moment come all rows of one stream that have one time; the first stream goes first.
     stream = np.repeat(np.arange(len(times)), [each.size for each in times])
     together = np.concatenate(times)
     order = np.lexsort((stream, together))
@@ -95,12 +95,12 @@ def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
 
 
 def optimal_importance(join: Join, tables: Mapping[str, pa.Table], rows: int) -> tuple[float, int]:
-    """Give the greatest importance of results that so many rows allow, and how many these are.
+    """Return the greatest importance of results that a number of rows allows, and their number.
 
     Raises
     ------
     SessionError
-        If scipy is not there.
+        If scipy is not installed.
     """
     with _needs_scipy():
         from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415 -- slow to load

@@ -21,8 +21,8 @@ __all__ = ["measure_here", "measure_on_spark"]
 Point = TypeVar("Point")
 Row = TypeVar("Row")
 
-# How often, in seconds, a reader is told how far Spark is.
-_TELL_EVERY = 0.5
+# How often, in seconds, progress on Spark is reported.
+_REPORT_EVERY = 0.5
 
 
 def measure_here(
@@ -35,10 +35,9 @@ def measure_here(
     study
         The study.
     quick
-        Whether its quick grid will do.
+        Whether to measure only its quick grid.
     step
-        Called with words on each step that is about to run; gives what to run it in, which in turn
-        gives what to call with words on how far it is.
+        Reports progress; see `penstock.report.progress`.
 
     Returns
     -------
@@ -63,15 +62,15 @@ def measure_on_spark(
 ) -> list[Row]:
     """Measure the points of a study on Spark, each as a task of its own.
 
-    Before that one point of each kind is measured here: kernels are then compiled, and Spark's
-    workers, several at once, find them on disk.
+    Before that, one point of each kind is measured here. This compiles the kernels, so that
+    Spark's workers find them on disk.
 
     Parameters
     ----------
     study
         The study.
     start
-        Gives the session.
+        Returns the session.
     quick, step
         As in `measure_here`.
 
@@ -96,7 +95,7 @@ def measure_on_spark(
         return number, found
 
     words = f"Measuring {len(grid)} points on Spark ..."
-    with step(words) as tell, _telling(lambda: tell(_how_far(done.value, len(grid)))):
+    with step(words) as tell, _reporting(lambda: tell(_how_far(done.value, len(grid)))):
         # One point to a task: whichever worker is free takes the next.
         tasks = context.parallelize(list(enumerate(grid)), len(grid))
         found = dict(tasks.map(measure).collect())
@@ -104,12 +103,12 @@ def measure_on_spark(
 
 
 @contextmanager
-def _telling(tell: Callable[[], object]) -> Iterator[None]:
-    """Tell again and again how far it is, for as long as the body runs."""
+def _reporting(tell: Callable[[], object]) -> Iterator[None]:
+    """Report progress regularly, for as long as the body runs."""
     over = threading.Event()
 
     def go() -> None:
-        while not over.wait(_TELL_EVERY):
+        while not over.wait(_REPORT_EVERY):
             tell()
 
     thread = threading.Thread(target=go, daemon=True)
@@ -122,7 +121,7 @@ def _telling(tell: Callable[[], object]) -> Iterator[None]:
 
 
 def _how_far(done: int, points: int) -> str:
-    """Say how many points are done.
+    """Return words on how many points are done.
 
     >>> _how_far(3, 120)
     '3 of 120 done'

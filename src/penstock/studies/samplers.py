@@ -1,4 +1,10 @@
-"""Who samples in the studies: one table, so that each is called and drawn alike everywhere."""
+"""The samplers of the studies: the paper's algorithms as printed, and Penstock's own.
+
+In the printed ones memory is meant on average, and the sampling fraction is fixed; they are given
+the frequencies and rates of the streams. Penstock's never hold more rows than they may, and adapt
+the fraction to that. Glossary: n results that a row gives on average, N those after which UNIFORM
+discards it, p the sampling fraction.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +40,7 @@ __all__ = ["OURS", "PRINTED", "SAMPLERS", "SampledResults", "Sampler", "sample"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# UNIFORM's tuples have 34 bytes instead of 32, for the two fields that it needs.
+# UNIFORM's rows have 34 bytes instead of 32, for the two fields that it needs.
 _ROWS_OF_UNIFORM = 32 / 34
 
 # Rows that any join needs: one for each stream.
@@ -72,7 +78,7 @@ class SampledResults:
         clusters: Integers,
         held: float,
     ) -> SampledResults:
-        """Take those of the exact results that were chosen, by number."""
+        """Return the chosen ones of the exact results, by number."""
         pairs = streams.pairs
         values = {
             "s1": streams.column("s1", "value")[pairs.first[chosen]],
@@ -82,13 +88,15 @@ class SampledResults:
 
     @classmethod
     def exact(cls, streams: FrequencyStreams) -> SampledResults:
-        """Take all of them."""
+        """Return all of the exact results."""
         pairs = streams.pairs
-        everyone = np.arange(pairs.times.size)
-        return cls.of_pairs(streams, everyone, np.ones(everyone.size), everyone, float("nan"))
+        every_result = np.arange(pairs.times.size)
+        return cls.of_pairs(
+            streams, every_result, np.ones(every_result.size), every_result, float("nan")
+        )
 
     def averages(self, of: str, ends: Floats, length: float) -> Floats:
-        """Give the weighted average over the windows that end there; NaN of an empty one.
+        """Return the weighted averages over windows; NaN for an empty one.
 
         Parameters
         ----------
@@ -108,12 +116,12 @@ class SampledResults:
         ]
         total, size = (each[stop] - each[begin] for each in sums)
         averages: Floats = np.full(ends.size, np.nan)
-        # A difference of two sums of which one may be of millions: emptiness by the rows.
+        # A difference of two large sums is not exactly 0: the rows tell if a window is empty.
         np.divide(total, size, out=averages, where=stop > begin)
         return averages
 
     def count(self, since: float) -> float:
-        """Give the estimated number of results from then on."""
+        """Return the estimated number of results from a time on."""
         return float(self.weights[self.times >= since].sum())
 
 
@@ -132,7 +140,7 @@ class Sampler:
     rounding
         Of UNIFORM as printed; None for Penstock's.
     learns
-        Whether UNIFORM is not told how many results a tuple will give.
+        Whether UNIFORM has to learn how many results a row will give.
     """
 
     heading: str
@@ -143,15 +151,15 @@ class Sampler:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether its tuples are larger."""
+        """Whether its rows are larger."""
         return self.strategy == "uniform"
 
     def rows(self, memory: float, full_rows: float) -> float:
-        """Give the rows that it may hold, with a share of the memory of a full window."""
+        """Return the rows that it may hold, with a share of the memory of a full window."""
         return memory * full_rows * (_ROWS_OF_UNIFORM if self.is_uniform else 1.0)
 
 
-# In the order in which they are drawn, one over the other.
+# In drawing order: the last lies on top.
 PRINTED: Mapping[str, Sampler] = {
     "printed-down": Sampler(
         "uniform\ndown", Pen("UNIFORM, rounded down", VERMILION), "uniform", "down"
@@ -172,11 +180,14 @@ PRINTED: Mapping[str, Sampler] = {
     "printed-eq": Sampler("eq", Pen("EQ-CLUSTER", BLUE), "eq-cluster"),
     "printed-pps": Sampler("pps", Pen("PPS-CLUSTER", GREEN), "pps-cluster"),
 }
-"""The paper's algorithms as printed, by `printed_sample`."""
+"""The paper's algorithms as printed."""
 
 OURS: Mapping[str, Sampler] = {
     "uniform": Sampler(
-        "uniform\nlearnt", Pen("UNIFORM, n learnt", VERMILION, (0, (3, 2))), "uniform", learns=True
+        "uniform\nlearned",
+        Pen("UNIFORM, n learned", VERMILION, (0, (3, 2))),
+        "uniform",
+        learns=True,
     ),
     "uniform-true": Sampler("uniform\ntrue n", Pen("UNIFORM, n known", SKY), "uniform"),
     "eq": Sampler("eq", Pen("EQ-CLUSTER", BLUE), "eq-cluster"),
@@ -188,35 +199,35 @@ SAMPLERS: Mapping[str, Sampler] = {**PRINTED, **OURS}
 
 
 def sample(name: str, streams: FrequencyStreams, memory: float, seed: int) -> SampledResults:
-    """Sample a join with so much memory, as a share of a full window's."""
-    who = SAMPLERS[name]
-    rows = who.rows(memory, streams.scenario.full_rows)
+    """Sample a join with an amount of memory, as a share of a full window's."""
+    sampler = SAMPLERS[name]
+    rows = sampler.rows(memory, streams.scenario.full_rows)
     if name in OURS:
-        return _join(who, streams, max(_FEWEST, round(rows)), seed)
-    # Not that of the streams, which have drawn from it.
+        return _join(sampler, streams, max(_FEWEST, round(rows)), seed)
+    # Another generator than that of the streams.
     generator = np.random.default_rng([seed, 1])
-    if who.rounding is not None:
-        return _printed_uniform(streams, rows, generator, who.rounding)
-    if who.strategy == "eq-cluster":
+    if sampler.rounding is not None:
+        return _printed_uniform(streams, rows, generator, sampler.rounding)
+    if sampler.strategy == "eq-cluster":
         return _printed_eq_cluster(streams, rows, generator)
     return _printed_pps_cluster(streams, rows, generator)
 
 
-def _goal(who: Sampler) -> Sample:
+def _goal(sampler: Sampler) -> Sample:
     """Return the goal of one of `OURS`: the only place that knows how it is written."""
-    if who.is_uniform and not who.learns:
+    if sampler.is_uniform and not sampler.learns:
         # Whole numbers already: there is nothing to round.
-        return Sample(strategy=who.strategy, matches={"s1": MATCHES}, rounding="down")
-    return Sample(strategy=who.strategy)
+        return Sample(strategy=sampler.strategy, matches={"s1": MATCHES}, rounding="down")
+    return Sample(strategy=sampler.strategy)
 
 
-def _join(who: Sampler, streams: FrequencyStreams, rows: int, seed: int) -> SampledResults:
+def _join(sampler: Sampler, streams: FrequencyStreams, rows: int, seed: int) -> SampledResults:
     # Where the number of matches is known, no memory is needed to learn it.
-    monitor = 0 if who.is_uniform and not who.learns else None
+    monitor = 0 if sampler.is_uniform and not sampler.learns else None
     join = Join(
         streams=streams.streams,
         on=streams.predicate,
-        goal=_goal(who),
+        goal=_goal(sampler),
         budget=Budget(rows=rows, monitor=monitor),
         seed=seed,
     )
@@ -237,7 +248,7 @@ def _values(result: pa.Table, stream: str) -> np.ndarray:
 def _printed_eq_cluster(
     streams: FrequencyStreams, rows: float, generator: np.random.Generator
 ) -> SampledResults:
-    """Strategy 2: each tuple with the same chance, for life."""
+    """Sample by Strategy 2: each row with the same chance, for life."""
     chance = fraction_of_clusters(rows, streams.scenario.full_rows)
     return _clusters(streams, np.full(streams.tables["s1"].num_rows, chance), generator)
 
@@ -245,7 +256,7 @@ def _printed_eq_cluster(
 def _printed_pps_cluster(
     streams: FrequencyStreams, rows: float, generator: np.random.Generator
 ) -> SampledResults:
-    """Strategy 3: each tuple with a chance in proportion to n, for life."""
+    """Sample by Strategy 3: each row with a chance in proportion to n, for life."""
     alive = streams.scenario.full_rows * streams.frequencies_1
     factor = fraction_by_size(rows, streams.expected, alive)
     chances = cluster_chances(factor, streams.expected)
@@ -255,14 +266,14 @@ def _printed_pps_cluster(
 def _printed_uniform(
     streams: FrequencyStreams, rows: float, generator: np.random.Generator, rounding: str
 ) -> SampledResults:
-    """Give the sample of Fig. 4: each of a tuple's first N results with the same chance.
+    """Sample as in Fig. 4: each of a row's first N results with the same chance.
 
     Parameters
     ----------
     rounding
-        How N is made of n, as `penstock.Sample` has it; ``"true"`` if N is what comes. The
-        fraction is what fits in memory; where n is rounded ``"down"``, as the paper's Theorem 4.2
-        has it, which does not round.
+        How n is rounded to N, as in `penstock.Sample`; ``"true"`` if N is the true number. The
+        fraction is what fits in memory; where n is rounded ``"down"``, it is that of the paper's
+        Theorem 4.2, which does not round.
     """
     keys = _keys(streams)
     true = streams.column("s1", MATCHES)
@@ -283,7 +294,7 @@ def _printed_uniform(
     else:
         rule = Uniform(rounding=rounding)
         limits = rule.limits(streams.expected[keys], generator.random(keys.size))
-        # As many draws as show what rounding at random comes to.
+        # Enough draws for the mean of rounding at random.
         draws = (np.arange(100) + 0.5)[:, np.newaxis] / 100
         possible = rule.limits(streams.expected, draws)
 
@@ -324,9 +335,9 @@ def _held_by_uniform(
     fraction: float,
     generator: np.random.Generator,
 ) -> float:
-    """Give the rows that are held on average: each tuple until the last chosen of its N results.
+    """Return the rows held on average: each row until the last chosen of its N results.
 
-    If that is one of those that never come, until it expires.
+    If that result never comes, the row is held until it expires.
     """
     came = streams.column("s1", "time")
     last = came.copy()

@@ -1,4 +1,4 @@
-"""Errors of averages over a sampled join: points, rows, tables and lines of the studies of them."""
+"""Errors of averages over a sampled join, against memory and against the attribute's variation."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# W_aggr, and how far apart the windows are that are looked at: the paper's "each time step".
+# W_aggr, and the distance between the windows: the paper's "each time step".
 _LENGTH = 500.0
 _STEP = 1.0
 
 
 @dataclass(frozen=True)
 class ErrorPoint:
-    """One way to sample, on one pair of streams.
+    """One sampler on one pair of streams.
 
     Attributes
     ----------
     scenario
         What is joined.
     contender
-        Who samples it: a name of `SAMPLERS`.
+        The sampler: a name of `SAMPLERS`.
     of
         The stream whose attribute is averaged.
     memories
@@ -149,21 +149,21 @@ def grid(
     memories: Sequence[float],
     variations: Sequence[float] = (1.0,),
 ) -> tuple[ErrorPoint, ...]:
-    """Give a point for each scenario and who samples it; Penstock's for the first `fewer` only.
+    """Return a point for each scenario and sampler; Penstock's for the first `fewer` ones only.
 
-    The paper's as printed take milliseconds, a join that is run takes a second.
+    The printed samplers take milliseconds, a join that is run takes a second.
     """
     return tuple(
         ErrorPoint(scenario, name, of, tuple(memories), tuple(variations))
-        for who, share in ((OURS, scenarios[:fewer]), (PRINTED, scenarios))
+        for samplers, share in ((OURS, scenarios[:fewer]), (PRINTED, scenarios))
         for scenario in share
-        for name in who
+        for name in samplers
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """What was found of one way to sample, over all seeds; arrays by memory and variation.
+    """What was found for one sampler, over all seeds; arrays by memory and variation.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Errors:
 
 
 def errors_of(rows: Iterable[ErrorRow]) -> dict[str, Errors]:
-    """Put the seeds together, for each way to sample, in the order of `SAMPLERS`."""
+    """Combine the seeds of each sampler, in the order of `SAMPLERS`."""
     found: dict[str, list[ErrorRow]] = {}
     for row in rows:
         found.setdefault(row.contender, []).append(row)
@@ -218,7 +218,7 @@ def _together(rows: Sequence[ErrorRow]) -> Errors:
 
 
 def headings_of(names: Iterable[str]) -> list[str]:
-    """Give the headings of tables: who is the paper's, and who is ours."""
+    """Return the headings of tables, which say if a sampler is the paper's or ours."""
     return [
         f"{'printed' if name in PRINTED else 'Penstock'}\n{SAMPLERS[name].heading}"
         for name in names
@@ -226,10 +226,10 @@ def headings_of(names: Iterable[str]) -> list[str]:
 
 
 def seeds_note(errors: dict[str, Errors], variation: int = 0) -> str:
-    """Say how many pairs of streams there were, and how far chance may reach at a variation."""
+    """Return a sentence on the number of streams and on standard errors, at a variation."""
     said = []
-    for kind, who in (("Printed", PRINTED), ("Penstock", OURS)):
-        own = [each for name, each in errors.items() if name in who]
+    for kind, samplers in (("Printed", PRINTED), ("Penstock", OURS)):
+        own = [each for name, each in errors.items() if name in samplers]
         worst = max(float(each.deviation[:, variation].max()) for each in own)
         said.append(
             f"{kind}: over {own[0].seeds} pairs of streams, standard errors of up to "
@@ -244,7 +244,7 @@ def lines(
     x: Sequence[float],
     y: Callable[[Errors], Floats],
 ) -> list[Line]:
-    """Draw a line for each of those who sample that there is."""
+    """Return a line for each sampler that was measured."""
     return [
         Line(SAMPLERS[name].pen, np.array(x, np.float64), np.asarray(y(errors[name]), np.float64))
         for name in names
@@ -252,14 +252,14 @@ def lines(
     ]
 
 
-# A run has two clusters or so of the largest kind: one says little.
+# A run has about two clusters of the largest kind, so many runs are needed.
 _SEEDS = 40
 # Of Penstock's own joins, which are run.
 _FEWER = 8
 
 _ALL = tuple(percent / 100 for percent in range(10, 101, 10))
 
-# Where the figures beside the error are shown.
+# Amounts of memory for which the figures beside the error are shown.
 _FEW = (0.1, 0.2, 0.5, 1.0)
 
 _SHOWN: dict[str, Callable[[Errors], npt.NDArray[np.float64]]] = {
@@ -308,9 +308,9 @@ def _draw(rows: Sequence[ErrorRow], path: Path) -> None:
         ("estimated count of true", "estimated count (% of the true one)", 1.2),
     )
     panels = [
-        Panel(title, lines(errors, who, memories, _SHOWN[what]), y_top=top, y_title=axis)
+        Panel(title, lines(errors, samplers, memories, _SHOWN[what]), y_top=top, y_title=axis)
         for what, axis, top in rows_of_panels
-        for title, who in (("As printed", PRINTED), ("Penstock", OURS))
+        for title, samplers in (("As printed", PRINTED), ("Penstock", OURS))
     ]
     save_panels_plot(
         path,

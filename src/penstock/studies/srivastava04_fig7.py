@@ -29,10 +29,10 @@ __all__ = ["STUDY"]
 _CURVES = ("INC", "DEC", "BELL")
 _ONLINE = ("until-expiry", "recent", "age-told", "age", "choice")
 _MEMORIES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-# A window of 400 rows is small: one run says little, the mean of some says enough.
+# A window of 400 rows is small: the mean of a few runs is needed.
 _SEEDS = (0, 1, 2)
-# The clairvoyant is a linear programme over all results: seconds in windows of 400 rows, of which
-# those of 8,000 have twenty times as many.
+# The optimum is a linear program over all results: it takes seconds in windows of 400 rows. Windows
+# of 8,000 rows have twenty times as many results.
 _WINDOWS_OF_OPTIMUM = 12.0
 
 
@@ -77,7 +77,7 @@ def _draw(rows: Sequence[MemoryRow], path: Path) -> None:
     save_panels_plot(
         path,
         panels=panels(rows),
-        title="What part of the answer does so much memory give?",
+        title="How much of the answer does an amount of memory give?",
         subtitle="Three age curves, in windows of 400 rows (the paper's) and of 8,000 rows",
         x_title="memory (% of a full window)",
         y_title="recall (% of the exact results)",

@@ -71,8 +71,8 @@ def _draw(rows: Sequence[ErrorRow], path: Path) -> None:
     save_panels_plot(
         path,
         panels=[
-            Panel(title, lines(errors, who, rows[0].variations, _SHOWN["error"]))
-            for title, who in (("As printed", PRINTED), ("Penstock", OURS))
+            Panel(title, lines(errors, samplers, rows[0].variations, _SHOWN["error"]))
+            for title, samplers in (("As printed", PRINTED), ("Penstock", OURS))
         ],
         title="How wrong is an average if values differ more?",
         subtitle=f"Uncorrelated keys, Z = 2; the averaged attribute is in S1; memory {_MEMORY:.0%}",
