@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from penstock.join import Join
     from penstock.studies.workload import Workload
 
-__all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "join_of"]
+__all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "Look", "join_of"]
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A strategy in the studies, or a yardstick for the others.
+class Look:
+    """How tables and pictures show a contender.
 
     Attributes
     ----------
@@ -28,6 +28,23 @@ class Contender:
         Its column in tables.
     pen
         Its line in pictures.
+    """
+
+    heading: str
+    pen: Pen
+
+    @property
+    def words(self) -> str:
+        """The heading in one line."""
+        return self.heading.replace("\n", " ")
+
+
+@dataclass(frozen=True)
+class Contender(Look):
+    """A strategy in the studies, or a yardstick for the others.
+
+    Attributes
+    ----------
     strategy
         The name that the join is given; None for Penstock's own choice.
     knows_curve
@@ -39,8 +56,6 @@ class Contender:
         What was learned this many windows ago counts half.
     """
 
-    heading: str
-    pen: Pen
     strategy: str | None = None
     knows_curve: bool = False
     learns: bool = False

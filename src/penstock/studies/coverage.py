@@ -185,7 +185,7 @@ def _table(rows: Sequence[CoverageRow]) -> Table:
     lines = [
         (
             scenario,
-            OURS[contender].heading.replace("\n", " "),
+            OURS[contender].words,
             _percent(each.mean[0]),
             *(
                 _percent(share)

@@ -270,7 +270,7 @@ def _table(rows: Sequence[DriftRow]) -> Table:
     lines = [
         (
             row.scenario,
-            CONTENDERS[row.contender].heading.replace("\n", " "),
+            CONTENDERS[row.contender].words,
             *(
                 f"{100 * recall:.1f}"
                 for recall in (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.goals import MaxImportance
 from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 from penstock.studies.by_the_book import Adaptive, EveryFew, Exact, Fifo, Greedy, Ijoin, Rand, Size
+from penstock.studies.contenders import Look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,15 +32,11 @@ IJOIN_SECONDS = 25.0
 
 
 @dataclass(frozen=True)
-class Contender:
+class Contender(Look):
     """A strategy in the studies, or a yardstick for the others.
 
     Attributes
     ----------
-    heading
-        Its column in tables.
-    pen
-        Its line in pictures.
     scheme
         For the simulator; the times of an `Ijoin` come from the setting.
     order
@@ -50,17 +47,10 @@ class Contender:
         Whether it takes part at a user's scale.
     """
 
-    heading: str
-    pen: Pen
     scheme: Scheme | None = None
     order: Order = "probe first"
     strategy: str | None = None
     at_users_scale: bool = True
-
-    @property
-    def words(self) -> str:
-        """The heading in one line."""
-        return self.heading.replace("\n", " ")
 
 
 EXACT, OPTIMUM, OURS = "exact", "optimum", "ours"

@@ -26,6 +26,7 @@ from penstock.statistics.sampling_fraction import (
 )
 from penstock.statistics.sampling_memory import uniform_share, uniform_share_at_random
 from penstock.strategies.uniform import Uniform
+from penstock.studies.contenders import Look
 from penstock.studies.frequency_scenario import MATCHES
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from penstock.studies.frequency_scenario import FrequencyStreams
+from penstock.studies.frequency_scenario import FrequencyStreams
 
 __all__ = ["OURS", "PRINTED", "SAMPLERS", "SampledResults", "Sampler", "sample"]
 
@@ -126,15 +127,11 @@ class SampledResults:
 
 
 @dataclass(frozen=True)
-class Sampler:
+class Sampler(Look):
     """One way to sample.
 
     Attributes
     ----------
-    heading
-        Its column in tables.
-    pen
-        Its line in pictures.
     strategy
         By the name that the join has for it.
     rounding
@@ -143,8 +140,6 @@ class Sampler:
         Whether UNIFORM has to learn how many results a row will give.
     """
 
-    heading: str
-    pen: Pen
     strategy: str
     rounding: str | None = None
     learns: bool = False
