@@ -59,7 +59,7 @@ _READINGS = {
     SLOWER: ((0.25, 0.5), 2_000),
 }
 
-# Of 10 rows the usual 5 % would be none.
+# A share of the memory: the usual 5 % of 10 rows would be none.
 _MONITORED = 0.2
 # The optimum is a linear program over all results, so it gets fewer rows.
 _ROWS_OF_OPTIMUM = 3_000
@@ -77,7 +77,7 @@ class ImportanceFound(NamedTuple):
     Attributes
     ----------
     importance, results
-        Of all results, and how many: divided by the number of rows that came.
+        Importance and number of all results, divided by the number of rows that came.
     fairness
         Jain's index of how long rows stayed, eq. 4; NaN for yardsticks.
     tuples

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-from penstock.studies.frequency_scenario import FrequencyStreams
+    from penstock.studies.frequency_scenario import FrequencyStreams
 
 __all__ = ["OURS", "PRINTED", "SAMPLERS", "SampledResults", "Sampler", "sample"]
 
