@@ -20,7 +20,7 @@ def rows() -> list[DriftRow]:
 
 
 def row_of(*recalls: int) -> DriftRow:
-    """A row of so many windows, with the change in the middle: results of 100 in each fifth."""
+    """A row of this many windows, with the change in the middle: results of 100 in each fifth."""
     found = np.repeat(recalls, 5)
     return DriftRow("streams", "age", 0.1, len(recalls) / 2, found, np.full(found.size, 100))
 

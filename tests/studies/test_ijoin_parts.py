@@ -205,7 +205,7 @@ def test_ties_of_ijoin_go_by_age_or_by_importance() -> None:
         (Adaptive(0.5, when="below"), [1, 1, 0, 0, 1]),
     ],
 )
-def test_when_priorities_are_computed_anew(rule: Recomputation, expected: list[int]) -> None:
+def test_when_priorities_are_recomputed(rule: Recomputation, expected: list[int]) -> None:
     qualities = [0.0, 0.0, 4.0, 8.0, 7.0]
     due = [
         rule.due(number, quality, qualities[number - 1] if number else 0.0)

@@ -133,7 +133,7 @@ def _attribute(results: SampledResults, of: str) -> Floats:
 
 
 def covered(estimate: SampleEstimate, truth: float) -> bool:
-    """Return whether there is an interval and the truth is in it, but for the noise of sums.
+    """Return whether there is an interval and the truth is in it, within the rounding of sums.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class _Coverage:
     mean: Floats
 
 
-def _together(rows: Iterable[CoverageRow]) -> dict[tuple[str, str], _Coverage]:
+def _over_seeds(rows: Iterable[CoverageRow]) -> dict[tuple[str, str], _Coverage]:
     found: dict[tuple[str, str], list[CoverageRow]] = {}
     for row in rows:
         found.setdefault((row.scenario, row.contender), []).append(row)
@@ -175,7 +175,7 @@ def _together(rows: Iterable[CoverageRow]) -> dict[tuple[str, str], _Coverage]:
 
 
 def _table(rows: Sequence[CoverageRow]) -> Table:
-    found = _together(rows)
+    found = _over_seeds(rows)
     headings = (
         "streams",
         "sample",
@@ -215,7 +215,7 @@ def _chance(windows: int) -> float:
 
 
 def _draw(rows: Sequence[CoverageRow], path: Path) -> None:
-    found = _together(rows)
+    found = _over_seeds(rows)
     scenarios = [row.scenario.partition(", Z = ") for row in rows]
     correlations = dict.fromkeys(each[0] for each in scenarios)
     skews = sorted({float(each[2]) for each in scenarios})

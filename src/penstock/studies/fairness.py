@@ -76,7 +76,7 @@ def _run(point: FairnessPoint) -> FairnessRow:
     )
 
 
-def _together(
+def _over_seeds(
     rows: Iterable[FairnessRow],
 ) -> dict[tuple[str, str, float], tuple[float, float, float, float]]:
     """Return means over seeds of importance, results and fairness, and the spread of the first."""
@@ -104,7 +104,7 @@ def _table(rows: Sequence[FairnessRow]) -> Table:
             f"{100 * results:.1f}",
             f"{100 * fairness:.0f}",
         )
-        for (streams, name, asked), (share, results, fairness, spread) in _together(rows).items()
+        for (streams, name, asked), (share, results, fairness, spread) in _over_seeds(rows).items()
     ]
     headings = (
         "streams",
@@ -119,7 +119,7 @@ def _table(rows: Sequence[FairnessRow]) -> Table:
 
 
 def _draw(rows: Sequence[FairnessRow], path: Path) -> None:
-    found = _together(rows)
+    found = _over_seeds(rows)
     panels = []
     for streams in dict.fromkeys(row.streams for row in rows):
         lines = []

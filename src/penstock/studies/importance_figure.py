@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "EVEN",
-    "SKEWED",
+    "SKEWED_KEYS",
+    "UNIFORM_KEYS",
     "ImportanceFigure",
     "ImportancePoint",
     "ImportanceRow",
@@ -43,7 +43,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Setting: TypeAlias = PapersScale | UsersScale
 
-EVEN, SKEWED = (
+UNIFORM_KEYS, SKEWED_KEYS = (
     tuple(f"{speed}, Zipf {zipf}" for speed in (PRINTED, COUNTED, SLOW)) for zipf in (0, 1)
 )
 """Rows of panels: the settings of the paper's scale, with uniform and with skewed keys."""
@@ -215,15 +215,15 @@ def _cell(mean: Mean | None, of: str) -> str:
         return ""
     value, spread = mean
     if of == "fairness":
-        return _of_digits(100 * value, 100 * spread, 1 if value < 0.1 else 0)
+        return _with_spread(100 * value, 100 * spread, 1 if value < 0.1 else 0)
     digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3
-    return _of_digits(value, spread, digits)
+    return _with_spread(value, spread, digits)
 
 
-def _of_digits(value: float, spread: float, digits: int) -> str:
-    """Write a number and its spread.
+def _with_spread(value: float, spread: float, digits: int) -> str:
+    """Return a number and its spread as text.
 
-    >>> _of_digits(1234.56, 7.8, 0)
+    >>> _with_spread(1234.56, 7.8, 0)
     '1,235 ± 8'
     """
     text = f"{value:,.{digits}f}"
@@ -237,9 +237,8 @@ def _panel_row(
     *,
     hidden: Iterable[str] = (EXACT, OPTIMUM),
     y_title: str = "",
-    title: str = "{}",
 ) -> list[Panel]:
-    """Draw panels beside each other, one for each setting, with one y-axis.
+    """Return panels beside each other, one for each setting, with one y-axis.
 
     Parameters
     ----------
@@ -253,8 +252,6 @@ def _panel_row(
         Contenders to leave out.
     y_title
         Of the row.
-    title
-        Of a panel, with a place for the setting.
     """
     found = means(rows, "importance" if of == "share" else of)
     hidden = set(hidden)
@@ -281,7 +278,7 @@ def _panel_row(
     top = max((float(np.nanmax(line.y)) for lines in shown.values() for line in lines), default=1.0)
     return [
         Panel(
-            title.format(setting),
+            setting,
             lines,
             y_top=1.0 if percent else 1.05 * top,
             y_title=y_title or of,
@@ -303,7 +300,7 @@ class Sweep(NamedTuple):
     seeds
         How many streams of each.
     seconds
-        How long the streams of a reading last; None for as long as it says.
+        Length of the streams of a reading; None for its own.
     """
 
     setting: str | UsersScale
@@ -394,7 +391,7 @@ class ImportanceFigure:
     def _draw(self, rows: Sequence[ImportanceRow], path: Path) -> None:
         panels = [
             panel
-            for settings in (EVEN, SKEWED)
+            for settings in (UNIFORM_KEYS, SKEWED_KEYS)
             for panel in _panel_row(rows, settings, self.of, y_title=f"{self.of} per row")
         ]
         for settings in self.fairness:

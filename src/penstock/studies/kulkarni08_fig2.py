@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.studies.importance_figure import (
-    EVEN,
-    SKEWED,
+    SKEWED_KEYS,
+    UNIFORM_KEYS,
     ImportanceFigure,
     ImportanceRow,
     Sweep,
@@ -66,5 +66,5 @@ STUDY = ImportanceFigure(
     question="Which strategy finds the most important results with little memory?",
     subtitle="Keys uniform (Zipf 0) or skewed (Zipf 1), importance independent of them",
     x_title="memory (rows)",
-    fairness=(EVEN, SKEWED),
+    fairness=(UNIFORM_KEYS, SKEWED_KEYS),
 ).study()

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.studies.importance_figure import EVEN, ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_figure import (
+    UNIFORM_KEYS,
+    ImportanceFigure,
+    ImportanceRow,
+    Sweep,
+    means,
+)
 from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
@@ -64,5 +70,5 @@ STUDY = ImportanceFigure(
     "1,000 times as many values",
     x_title="values of the join attribute",
     of="results",
-    fairness=[EVEN],
+    fairness=[UNIFORM_KEYS],
 ).study()

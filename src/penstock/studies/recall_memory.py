@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MemoryPoint",
     "MemoryRow",
-    "apart",
+    "distance_from_theory",
     "grid",
     "mean_recall",
     "measure",
@@ -165,7 +165,7 @@ def _line(contender: str, by_memory: dict[float, float]) -> Line:
     )
 
 
-def apart(rows: Sequence[MemoryRow], one: str, low: float, high: float) -> float:
+def distance_from_theory(rows: Sequence[MemoryRow], one: str, low: float, high: float) -> float:
     """Return the greatest relative difference of a contender from eq. 3, in a range of memory."""
     means = mean_recall(rows)
     return max(

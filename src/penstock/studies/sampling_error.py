@@ -170,7 +170,7 @@ class Errors:
     ratio, deviation
         The sum of the errors over the sum of the truths, and the standard error of that.
     relative
-        The mean of the relative errors, as the paper has it.
+        The mean of the relative errors, as in the paper.
     empty, count, held
         By memory: windows without a sample, the estimated number of results over the true one,
         and rows held over those allowed.
@@ -192,10 +192,10 @@ def errors_of(rows: Iterable[ErrorRow]) -> dict[str, Errors]:
     found: dict[str, list[ErrorRow]] = {}
     for row in rows:
         found.setdefault(row.contender, []).append(row)
-    return {name: _together(found[name]) for name in SAMPLERS if name in found}
+    return {name: _over_seeds(found[name]) for name in SAMPLERS if name in found}
 
 
-def _together(rows: Sequence[ErrorRow]) -> Errors:
+def _over_seeds(rows: Sequence[ErrorRow]) -> Errors:
     absolute, truth, relative, empty, counted, held = (
         np.array([getattr(row, name) for row in rows])
         for name in ("absolute", "truth", "relative", "empty", "counted", "held")
@@ -252,7 +252,7 @@ def lines(
     ]
 
 
-# A run has about two clusters of the largest kind, so many runs are needed.
+# A run has about two clusters of the largest kind, so one run tells little.
 _SEEDS = 40
 # Of Penstock's own joins, which are run.
 _FEWER = 8

@@ -95,13 +95,13 @@ def _seen(made: Workload, share: float, seed: int) -> Floats:
     """Count results by age, of rows whose whole window is in the trace; of a share of these."""
     s1, s2 = made.tables["s1"], made.tables["s2"]
     lived = s1["time"].to_numpy() + WINDOW_MS <= s2["time"].to_numpy()[-1]
-    watched = lived & (np.random.default_rng(seed).random(len(lived)) < share)
-    result = made.join().replay({"s1": s1.filter(watched), "s2": s2}).result
+    monitored = lived & (np.random.default_rng(seed).random(len(lived)) < share)
+    result = made.join().replay({"s1": s1.filter(monitored), "s2": s2}).result
     ages = result["time"].to_numpy() - _times_of(result["s1"])
     edges = np.arange(0, WINDOW_MS + 1, GRANULARITY_MS)
     # Bucket k has ages above its lower edge and up to its upper one, as in the paper.
     counts = np.diff(np.searchsorted(np.sort(ages), edges, side="right"))
-    return np.asarray(counts / watched.sum(), np.float64)
+    return np.asarray(counts / monitored.sum(), np.float64)
 
 
 def _times_of(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:

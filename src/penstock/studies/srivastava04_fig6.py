@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from penstock.report.panels_plot import Panel, save_panels_plot
 from penstock.statistics.age_curve import AgeCurve
 from penstock.studies.contenders import OPTIMUM, THEORY
-from penstock.studies.recall_memory import MemoryRow, apart, grid, measure, panels, tabulate
+from penstock.studies.recall_memory import (
+    MemoryRow,
+    distance_from_theory,
+    grid,
+    measure,
+    panels,
+    tabulate,
+)
 from penstock.studies.study import Study
 from penstock.studies.two_sites import GRANULARITY_MS, WINDOW_MS, TwoSites
 from penstock.studies.workload import workload
@@ -38,13 +45,11 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
         f"{_best_age_ms() / WINDOW_MS:.1%} of the window."
     )
     notes = [
-        first,
-        *(
-            f"{name} is within {apart(rows, name, 0.1, 0.8):.1%} of eq. 3, at 10 to 80 % memory."
-            for name in ("age", "age-told", "choice")
-        ),
+        f"{name} is within {distance_from_theory(rows, name, 0.1, 0.8):.1%} of eq. 3, at 10 to 80 % "
+        f"memory."
+        for name in ("age", "age-told", "choice")
     ]
-    return tabulate(rows, notes)
+    return tabulate(rows, [first, *notes])
 
 
 def _draw(rows: Sequence[MemoryRow], path: Path) -> None:

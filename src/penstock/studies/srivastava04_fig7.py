@@ -10,7 +10,7 @@ from penstock.studies.contenders import OPTIMUM, THEORY
 from penstock.studies.recall_memory import (
     MemoryPoint,
     MemoryRow,
-    apart,
+    distance_from_theory,
     grid,
     measure,
     panels,
@@ -65,7 +65,7 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
     scales = dict.fromkeys(row.scenario.partition(", ")[2] for row in rows)
     notes = [
         f"In windows of {scale}, at 10 to 80 % memory, {name} is within "
-        f"{apart(own, name, 0.1, 0.8):.1%} of eq. 3."
+        f"{distance_from_theory(own, name, 0.1, 0.8):.1%} of eq. 3."
         for scale in scales
         for own in [[row for row in rows if row.scenario.endswith(f", {scale}")]]
         for name in ("age-told", "age", "choice")

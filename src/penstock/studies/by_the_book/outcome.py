@@ -85,10 +85,10 @@ class Outcome:
         Parameters
         ----------
         of
-            ``"all"`` that came, as the paper's "n is the total number of incoming tuples" has it:
+            ``"all"`` that came, by the paper's "n is the total number of incoming tuples":
             0 for those dropped on arrival, at most the window for those that expired, and until
-            the end of the streams for those that were still there. ``"evicted"`` ones only, as its
-            "time that tuple i gets evicted" has it: those that were in memory.
+            the end of the streams for those that were still there. ``"evicted"`` ones only, by its
+            "time that tuple i gets evicted": those that were in memory and had to leave.
         """
         chosen = [
             left - stream.times if of == "all" else (left - stream.times)[fates == Fate.EVICTED]
