@@ -45,8 +45,8 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
         f"{_best_age_ms() / WINDOW_MS:.1%} of the window."
     )
     notes = [
-        f"{name} is within {distance_from_theory(rows, name, 0.1, 0.8):.1%} of eq. 3, at 10 to 80 % "
-        f"memory."
+        f"{name} is within {distance_from_theory(rows, name, 0.1, 0.8):.1%} of eq. 3, at 10 to 80 "
+        f"% memory."
         for name in ("age", "age-told", "choice")
     ]
     return tabulate(rows, [first, *notes])
