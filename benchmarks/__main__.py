@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from benchmarks import batches, equality, importance, memory, shedding, window, within
-from benchmarks.report import Figures, as_markdown, as_text, machine, rewrite
-from benchmarks.timing import progress
+from benchmarks.report import Figures, as_markdown, as_text, machine
+from penstock.errors import SpecificationError
+from penstock.report.tables import read_page, write_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from penstock.bench.timing import Say
 
 # In the order in which they are run and shown.
 BENCHMARKS: dict[str, Callable[..., Figures]] = {
@@ -30,7 +34,7 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmarks that are named, all if none is."""
+    """Run the named benchmarks, or all of them."""
     parser = _parser()
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -38,21 +42,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
             parser.error(f'NAME must be one of {", ".join(BENCHMARKS)}; got "{name}"')
     if options.quick and options.write:
         parser.error("--write must go without --quick: figures of tiny sizes mean nothing")
-    page = options.write.read_text() if options.write else None
+    names = options.names or list(BENCHMARKS)
+    if options.write:
+        try:
+            read_page(options.write, ["machine", *names])
+        except SpecificationError as error:
+            parser.error(str(error))
     pa.set_cpu_count(1)
     about = machine()
     print(about)
     figures: dict[str, Figures] = {}
-    for name in options.names or BENCHMARKS:
-        figures[name] = BENCHMARKS[name](quick=options.quick, say=progress(name))
+    for name in names:
+        figures[name] = BENCHMARKS[name](quick=options.quick, say=_say(name))
         print(f"\n{name}\n{'=' * len(name)}\n\n{as_text(figures[name])}", flush=True)
     if options.json:
         data: dict[str, Any] = {"machine": about}
         data |= {name: asdict(own) for name, own in figures.items()}  # type: ignore[call-overload]  # all are dataclasses
         options.json.write_text(json.dumps(data, indent=2) + "\n")
-    if page is not None:
+    if options.write:
         sections = {"machine": about} | {name: as_markdown(own) for name, own in figures.items()}
-        options.write.write_text(rewrite(page, sections))
+        write_sections(options.write, sections)
+
+
+def _say(benchmark: str) -> Say:
+    """Return a function that prints how far a benchmark is."""
+
+    def say(text: str) -> None:
+        print(f"{benchmark}: {text}", file=sys.stderr, flush=True)
+
+    return say
 
 
 def _parser() -> argparse.ArgumentParser:

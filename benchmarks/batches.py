@@ -8,14 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.data import equality, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, timed
+from penstock.bench.timing import Say, Spread, ratios, timed
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.state import save
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from benchmarks.data import Tables
+    from benchmarks.report import Target
     from penstock.engine.state import Changes
 
 
@@ -75,9 +76,9 @@ class Incremental:
     results: int
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"Windows of {self.sizes.window_rows:,} rows, state saved after each micro-batch",
                 (
                     "rows of each stream per batch",
@@ -106,12 +107,12 @@ class Incremental:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """For information."""
+        """Return no targets: the figures are for information."""
         return ()
 
 
 class Stored:
-    """Where the state goes: memory, as if it were a state store."""
+    """A copy of the state in memory, in place of a state store."""
 
     def __init__(self) -> None:
         self.chunks: dict[str, bytes] = {}
@@ -145,7 +146,7 @@ class _Contestant:
         self.stored.written.clear()
 
     def feed(self, tables: Tables) -> tuple[float, float]:
-        """Take one round; give the time of joining and that of saving."""
+        """Join one round; return the time of joining and that of saving."""
         gc.collect()
         joining = saving = 0.0
         for at in range(0, self._sizes.round_rows, self._batch_rows):

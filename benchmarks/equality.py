@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.data import LEFT, count_pairs, equality, keyed, with_text
-from benchmarks.report import Table, Target
+from benchmarks.report import Target
 from benchmarks.steps import Step, steps_of
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from benchmarks.data import Tables
@@ -65,11 +66,11 @@ class Equality:
     steps: tuple[Step, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
             _table("Columns of numbers", self.numbers),
             _table("Text for key and payload (for information)", self.text),
-            Table(
+            Table.titled(
                 "Where the exact join of numbers spends its time",
                 ("step", "nanoseconds per arrival", "share"),
                 tuple(
@@ -80,7 +81,7 @@ class Equality:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """A million arrivals per second exactly, and shedding costs nothing."""
+        """Compare speeds: a million arrivals per second, and shedding costs nothing."""
         exact, *shedding = self.numbers
         return (
             Target(
@@ -148,7 +149,7 @@ def _results(replay: Replay) -> int:
 
 
 def _table(title: str, contestants: tuple[Contestant, ...]) -> Table:
-    return Table(
+    return Table.titled(
         title,
         ("join", "million arrivals/s and core", "times exact", "results per left row"),
         tuple(

@@ -1,4 +1,4 @@
-"""What it costs to keep what matters: strategies for importance, and how IJOIN grows."""
+"""What it costs to keep important rows: strategies for importance, and how IJOIN scales."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 
 import penstock as ps
 from benchmarks.data import LEFT, RIGHT, Tables, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,8 +31,8 @@ _GOALS: dict[str, dict[str, str]] = {
     "ijoin, adaptive": {"strategy": "ijoin", "recompute": "adaptive"},
     "worth": {"strategy": "worth"},
 }
-_WINDOW = 4  # each window has so many times the rows that its stream may hold
-_KEYS = 10  # and there are so many times as many keys
+_WINDOW = 4  # rows of a window, in multiples of the rows that its stream may hold
+_KEYS = 10  # number of keys, in multiples of the budget
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Growth:
-    """IJOIN, successive, at one budget: microseconds for each tuple that has to go.
+    """IJOIN, successive, at one budget: microseconds for each evicted row.
 
     Attributes
     ----------
@@ -84,9 +85,9 @@ class Importance:
     growth: tuple[Growth, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"A budget of {self.sizes.budget:,} rows",
                 (
                     "strategy",
@@ -104,8 +105,8 @@ class Importance:
                     for each in self.contestants
                 ),
             ),
-            Table(
-                "IJOIN, successive: microseconds for each tuple that has to go",
+            Table.titled(
+                "IJOIN, successive: microseconds for each evicted row",
                 ("budget", "as it is done", "by a scan of its stream's rows", "scan / done"),
                 tuple(
                     (
@@ -120,7 +121,7 @@ class Importance:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """Two ways to compute less often, within four times fifo; ours, within two times size."""
+        """Compare times: ways to recompute less often with fifo, and our own score with size."""
         by_name = {each.name: each.fifo_times.median for each in self.contestants}
         ours = by_name["worth"] / by_name["size"]
         last = self.growth[-1]
@@ -135,7 +136,7 @@ class Importance:
             ),
             Target("worth, at most twice as long as size", f"{ours:.2f} times", ours <= 2),
             Target(
-                f"successive, less than a scan for each that goes, at {last.budget:,} rows",
+                f"successive, less than a scan for each evicted row, at {last.budget:,} rows",
                 f"{last.eviction:.2f} of {last.scan:.2f} microseconds",
                 last.eviction < last.scan,
             ),
@@ -154,7 +155,7 @@ def run(*, quick: bool, say: Say) -> Importance:
 
 
 def _streams(budget: int, arrivals: int) -> Tables:
-    """Make two streams whose values, which are what matters, are small for most tuples."""
+    """Make two streams whose values, the importance, are small for most rows."""
     tables = keyed(budget * arrivals // 2, _KEYS * budget, seed=3)
     weights = 1.0 / np.sqrt(np.arange(1, _KEYS * budget + 1))
     draw = np.random.default_rng(4)
@@ -216,7 +217,7 @@ def _growth(budget: int, sizes: Sizes, say: Say) -> Growth:
 
 
 def _time_of_scan(rows: int) -> float:
-    """Give the microseconds that it takes to compute the priorities of so many rows, at best."""
+    """Return the microseconds to compute the priorities of a number of rows, at best."""
     draw = np.random.default_rng(5)
     importance, matches, came = draw.random(rows), draw.random(rows), draw.random(rows)
     last = came + draw.random(rows)
@@ -238,7 +239,7 @@ def _scan(
     last: npt.NDArray[np.float64],
     now: float,
 ) -> int:
-    """Give the row of the lowest residence priority, of all."""
+    """Return the row with the lowest residence priority."""
     found = 0
     lowest = np.inf
     for row in range(importance.size):

@@ -1,4 +1,4 @@
-"""What a buffered row really takes, as the system sees it, against what the metrics say.
+"""The memory that a buffered row takes by the system's count, against what the metrics say.
 
 Runs in a process of its own, which has nothing else in memory.
 """
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from benchmarks.data import equality, keyed
-from benchmarks.report import Table, Target
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
-    from benchmarks.timing import Say
+    from benchmarks.report import Target
+    from penstock.bench.timing import Say
 
 _STATUS = Path("/proc/self/status")
 
@@ -45,12 +46,12 @@ _KEYS_PER_ROW = {
 
 @dataclass(frozen=True)
 class Held:
-    """What a join takes whose windows are full, and have been for one window's length.
+    """The memory of a join whose windows have been full for one window's length.
 
     Attributes
     ----------
     keys
-        What the keys are like.
+        How the keys are distributed, in words.
     rows
         Rows held, of both streams.
     said
@@ -73,17 +74,19 @@ class Held:
 
 @dataclass(frozen=True)
 class Memory:
-    """Figures of the memory that a row takes; none where the system does not say."""
+    """Figures of the memory that a row takes; none where the system does not tell."""
 
     sizes: Sizes
     held: tuple[Held, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         if not self.held:
-            return (Table("Bytes per row held: this system does not say", ("what", "bytes"), ()),)
+            return (
+                Table.titled("Bytes per row held: this system does not say", ("what", "bytes"), ()),
+            )
         return tuple(
-            Table(
+            Table.titled(
                 f"Bytes per row, {held.rows:,} rows held, {held.keys}",
                 ("what", "bytes per row", "times bytes_most"),
                 tuple(
@@ -100,7 +103,7 @@ class Memory:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """For information."""
+        """Return no targets: the figures are for information."""
         return ()
 
 
@@ -142,7 +145,7 @@ def _measure(sizes: Sizes, keys: str) -> Held:
 
 
 def _fill(sizes: Sizes, described: str) -> Operator:
-    """Make a join with full windows, fed in micro-batches, all results taken and let go."""
+    """Make a join with full windows, fed in micro-batches, and discard all results."""
     keys = round(_KEYS_PER_ROW[described] * sizes.window_rows)
     join = equality(sizes.window_rows)
     schemas = {name: table.schema for name, table in keyed(1, keys, seed=1).items()}
@@ -154,7 +157,7 @@ def _fill(sizes: Sizes, described: str) -> Operator:
 
 
 def _status(name: str) -> int:
-    """Give a figure of this process, in bytes."""
+    """Return a figure of this process, in bytes."""
     for line in _STATUS.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024

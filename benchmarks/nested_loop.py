@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Scan: TypeAlias = Literal["plain", "tuned", "blocks"]
 
-# Rows: eight times what the widest vector instructions take, few enough to look at again.
+# Rows: eight of the widest vector instructions, and few enough to scan again.
 _BLOCK = 64
 
 
@@ -85,7 +85,7 @@ def nested_loop(
 def _next_plain(
     ring: Floats, at: int, stop: int, bounds: tuple[float, float], distance: float
 ) -> int:
-    """Give the first place from `at` whose value goes with the members so far, or `stop`."""
+    """Return the first place from `at` whose value fits the members so far, or `stop`."""
     least, greatest = bounds
     mask = ring.size - 1
     while at < stop:
@@ -98,7 +98,7 @@ def _next_plain(
 
 @njit(cache=True)
 def _next(ring: Floats, at: int, stop: int, bounds: tuple[float, float], distance: float) -> int:
-    """Give the same with one condition, which is nearly always false."""
+    """Return the same with one condition, which is nearly always false."""
     least, greatest = bounds
     mask = ring.size - 1
     while at < stop:
@@ -114,7 +114,7 @@ def _next(ring: Floats, at: int, stop: int, bounds: tuple[float, float], distanc
 def _next_in_blocks(
     ring: Floats, at: int, stop: int, bounds: tuple[float, float], distance: float, block: int
 ) -> int:
-    """Give the same, testing `block` rows at a time."""
+    """Return the same, testing `block` rows at a time."""
     least, greatest = bounds
     mask = ring.size - 1
     while at < stop:

@@ -1,4 +1,4 @@
-"""What it costs to decide who stays: strategies at a budget of many rows, and their state."""
+"""What it costs to choose the rows to keep: strategies at a large budget, and their state."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.data import LEFT, equality, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.state import save
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from benchmarks.data import Tables
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _MILLION = 1e6
 _SAMPLING = ("uniform", "eq-cluster", "pps-cluster", "cluster")
 _STRATEGIES = ("fifo", "random", "until-expiry", "age", "prob", "expected", "best", *_SAMPLING)
-# How many times as many rows a window has as the budget allows, in each stream.
+# Rows of a window, in multiples of the budget's.
 _WINDOWS = (1, 10, 100)
 
 
@@ -67,7 +68,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class State:
-    """What a join keeps, saved and in the kernels' memory, in bytes for each row of the budget."""
+    """State of a join, saved and in memory, in bytes for each row of the budget."""
 
     name: str
     saved: tuple[float, ...]
@@ -83,9 +84,9 @@ class Shedding:
     states: tuple[State, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"A budget of {self.sizes.budget_rows:,} rows, windows of twice "
                 f"{self.sizes.window_rows:,}",
                 ("strategy", "million arrivals/s and core", "times fifo", "results per left row"),
@@ -99,7 +100,7 @@ class Shedding:
                     for each in self.contestants
                 ),
             ),
-            Table(
+            Table.titled(
                 "Bytes for each row of the budget, in windows of 1, 10 and 100 times as many rows",
                 ("strategy", *(f"saved, {n}" for n in _WINDOWS), *(f"held, {n}" for n in _WINDOWS)),
                 tuple(
@@ -110,7 +111,7 @@ class Shedding:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """Half the speed of fifo at least, and half a million arrivals; samples, half of prob's."""
+        """Compare speeds: at least half of fifo's and half a million; samples, half of prob's."""
         by_name = {each.name: each for each in self.contestants}
         learning = [by_name[name] for name in ("age", "prob")]
         of_prob = {

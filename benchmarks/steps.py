@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.timing import CLOCK
+from penstock.bench.timing import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.data import count_pairs, equality, keyed
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns, timed
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns, timed
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.report.tables import Table
 
 _WANTED = 2  # times the cost with the shortest window, at most
-_ROWS_PER_KEY = 2.5  # in a window: so many matches for each arrival, whatever its length
+_ROWS_PER_KEY = 2.5  # in a window of any length: the matches of each arrival
 _SEED = 1
 
 
@@ -22,7 +23,7 @@ class Sizes:
     """What is run.
 
     The steady part is rounds of `batch_rows` rows of each stream, when the windows are full; the
-    replay is of so many rows more than fill a window.
+    replay has `replay_rows` rows more than fill a window.
     """
 
     windows: tuple[int, ...]
@@ -69,9 +70,9 @@ class Window:
     lengths: tuple[Length, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         return (
-            Table(
+            Table.titled(
                 f"Nanoseconds per arrival; steady in batches of {self.sizes.batch_rows:,} rows "
                 f"of each stream",
                 (
@@ -95,7 +96,7 @@ class Window:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """A window a hundred times as long costs no more than twice as much."""
+        """Compare costs: a window a hundred times as long costs at most twice as much."""
         worst = max(length.times_shortest.median for length in self.lengths)
         first, last = self.lengths[0].window_rows, self.lengths[-1].window_rows
         return (
@@ -120,7 +121,7 @@ class _Steady:
         self._next = window_rows
 
     def feed(self) -> tuple[float, int]:
-        """Join one batch more; give its time and the number of its results."""
+        """Join one more batch; return its time and the number of its results."""
         batch = keyed(self._batch_rows, self._keys, seed=_SEED, start=self._next)
         self._next += self._batch_rows
         gc.collect()

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 import penstock as ps
 from benchmarks.nested_loop import nested_loop
-from benchmarks.report import Table, Target
-from benchmarks.timing import Say, Spread, ratios, seconds, take_turns
+from benchmarks.report import Target
+from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -45,7 +46,7 @@ class Case:
     Attributes
     ----------
     matches
-        Rows of a window that a probing tuple matches, on average.
+        Rows of a window that a probing row matches, on average.
     results_per_arrival
         Combinations of three that an arrival completes, on average.
     engine, plain, tuned, blocks
@@ -74,10 +75,10 @@ class Within:
     cases: tuple[Case, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Give the figures as tables."""
+        """Return the figures as tables."""
         columns = ("matches per window", *(str(case.matches) for case in self.cases))
         return (
-            Table(
+            Table.titled(
                 f"Windows of {self.sizes.window_rows:,} rows; microseconds per arrival",
                 columns,
                 (
@@ -100,7 +101,7 @@ class Within:
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """An index is worth it."""
+        """Compare speeds: an index pays off."""
         return tuple(
             Target(
                 f"{case.matches} matches per window, at least {_WANTED} times faster than the "

@@ -10,8 +10,10 @@ import pytest
 from benchmarks import batches, data, equality, importance, memory, window, within
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.nested_loop import Scan, nested_loop
-from benchmarks.report import Table, Target, as_markdown, rewrite
-from benchmarks.timing import Spread, ratios, take_turns, timed
+from benchmarks.report import Target, as_markdown
+from penstock.bench.timing import Spread, ratios, take_turns, timed
+from penstock.errors import SpecificationError
+from penstock.report.tables import Table, read_page, replace_sections
 from penstock.testing import FakeClock, exact_join
 
 if TYPE_CHECKING:
@@ -125,29 +127,31 @@ def test_ratios_are_taken_round_by_round() -> None:
 def test_a_page_gets_tables_and_targets() -> None:
     class Figures:
         def tables(self) -> tuple[Table, ...]:
-            return (Table("Speed", ("who", "rows/s"), (("a", "1"),)),)
+            return (Table.titled("Speed", ("join", "rows/s"), (("a", "1"),)),)
 
         def targets(self) -> tuple[Target, ...]:
             return (Target("fast", "slow", reached=False),)
 
     text = as_markdown(Figures())
     assert text == (
-        "Speed:\n\n| who | rows/s |\n| --- | ---: |\n| a | 1 |\n\n"
+        "Speed:\n\n| join | rows/s |\n| --- | ---: |\n| a | 1 |\n\n"
         "- Target, **not reached**: fast: slow"
     )
 
 
-def test_a_page_without_markers_is_refused() -> None:
-    with pytest.raises(ValueError, match="must have the markers"):
-        rewrite("<!-- a: end --> <!-- a: begin -->", {"a": "new"})
+def test_a_page_without_markers_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- a: end --> <!-- a: begin -->")
+    with pytest.raises(SpecificationError, match="--write must be a page with a line <!-- a: beg"):
+        read_page(page, ["a"])
 
 
 def test_the_page_has_room_for_every_benchmark(pytestconfig: pytest.Config) -> None:
-    page = (pytestconfig.rootpath / "docs" / "benchmarks.md").read_text()
     sections = {name: f"figures of {name}" for name in ("machine", *BENCHMARKS)}
-    written = rewrite(page, sections)
+    page = read_page(pytestconfig.rootpath / "docs" / "benchmarks.md", sections)
+    written = replace_sections(page, sections)
     assert all(text in written for text in sections.values())
-    assert rewrite(written, sections) == written
+    assert replace_sections(written, sections) == written
 
 
 def test_the_command_writes_figures_as_json(

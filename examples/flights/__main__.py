@@ -86,7 +86,7 @@ def _line(label: str, recalls: Sequence[float]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m examples.flights", description=__doc__)
     parser.add_argument("--days", type=int, default=365, help="of 2013, from 1 January; all of it")
-    words = "also what one who knows the future would find; ten seconds for a month"
+    words = "also the offline optimum, which knows the future; ten seconds for a month"
     parser.add_argument("--optimum", action="store_true", help=words)
     plot = Path("flights-age-curve.png")
     parser.add_argument("--plot", type=Path, default=plot, metavar="FILE", help="for the picture")

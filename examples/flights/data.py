@@ -18,7 +18,7 @@ _START = datetime(2013, 1, 1, 5, tzinfo=UTC)  # midnight in New York
 
 
 def departures(days: int = 365) -> pa.Table:
-    """Give the flights of the first days of 2013 that took off, in order.
+    """Return the flights of the first days of 2013 that took off, in order.
 
     Columns: ``tailnum`` (the aircraft), ``carrier``, ``flight``, ``origin``, ``dest``,
     ``departed_at``, and ``gone_at``, one minute later. The data counts in minutes, so a plane can

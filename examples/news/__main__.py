@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.report import Table, rewrite
 from examples.news.agencies import Day, day, tables
 from examples.news.figures import by_hour, by_topic, other_days, scenario, totals
 from examples.news.picture import save_news
+from penstock.report.tables import Table, read_page, write_sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 STORIES = 6_000
 # Skew and seed of two more days of the same kind, and of one on which stories are more alike.
 OTHERS = ((0.5, 2), (0.5, 3), (0.3, 1))
+SECTIONS = ("scenario", "totals", "until", "from", "hours", "days")
+"""Names of the sections that the page has for the figures."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -25,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.write and options.stories != STORIES:
         parser.error("--write must go without --stories: the page is about the whole day")
-    page = options.write.read_text(encoding="utf-8") if options.write else ""
+    if options.write:
+        read_page(options.write, SECTIONS)
 
     shown = day(tables(options.stories), unchanged=True)
     others = {"this one": shown} | {
@@ -43,19 +46,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             name: each if isinstance(each, str) else each.as_markdown()
             for name, each in figures.items()
         }
-        options.write.write_text(rewrite(page, written), encoding="utf-8")
+        write_sections(options.write, written)
 
 
 def sections(shown: Day, others: dict[str, Day]) -> dict[str, str | Table]:
-    """Give what is printed, by the names of the places that it has on the page."""
-    return {
-        "scenario": scenario(shown),
-        "totals": totals(shown),
-        "until": by_topic(shown, evening=False),
-        "from": by_topic(shown, evening=True),
-        "hours": by_hour(shown),
-        "days": other_days(others),
-    }
+    """Return what is printed, by the names of `SECTIONS`."""
+    figures = (
+        scenario(shown),
+        totals(shown),
+        by_topic(shown, evening=False),
+        by_topic(shown, evening=True),
+        by_hour(shown),
+        other_days(others),
+    )
+    return dict(zip(SECTIONS, figures, strict=True))
 
 
 def _parser() -> argparse.ArgumentParser:

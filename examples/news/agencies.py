@@ -37,10 +37,10 @@ EVENING = {
     "sports": 90, "science": 60, "politics": 40, "weather": 20, "business": 10, "celebrities": 5,
 }  # fmt: skip
 CHANGES_AT = 18
-"""The hour from which on the evening's importance holds."""
+"""The hour from which the evening's importance holds."""
 
 SHARE = 0.08
-"""Of the rows that the exact join holds at most."""
+"""The budget, as a share of the rows that the exact join holds at most."""
 
 STRATEGIES = ("fifo", "size", "greedy", "ijoin", None)
 """Those that are compared; the last is Penstock's own choice."""
@@ -80,7 +80,7 @@ class Day:
     leading
         The same of the hottest story alone, by hour of the day and topic.
     unchanged
-        By Penstock's choice, if the morning's importance goes on to hold; None if nobody asked.
+        By Penstock's choice, if the morning's importance goes on to hold; None if it was not run.
     """
 
     exact: Found
@@ -130,8 +130,8 @@ def day(streams: dict[str, pa.Table], *, unchanged: bool = False) -> Day:
     found = _found(exact, "exact")
     story = pc.struct_field(exact.result["herald"], "story").to_numpy()
     leading = np.zeros(found.results.size)
-    told, pairs = np.unique(story * leading.size + _cells(exact.result), return_counts=True)
-    np.maximum.at(leading, told % leading.size, pairs)
+    cells, pairs = np.unique(story * leading.size + _cells(exact.result), return_counts=True)
+    np.maximum.at(leading, cells % leading.size, pairs)
     return Day(
         exact=found,
         limited=tuple(_found(join(each, rows).replay(streams), each) for each in STRATEGIES),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.report import Table
 from examples.news.agencies import CHANGES_AT, EVENING, MORNING, SHARE, TOPICS
+from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ SHOWN = ("politics", "sports")
 
 
 def share_of(found: Found, day: Day) -> float:
-    """Give the share of the exact join's importance."""
+    """Return the share of the exact join's importance."""
     return found.metrics.importance / day.exact.metrics.importance
 
 
@@ -39,7 +39,7 @@ def scenario(day: Day) -> str:
 
 
 def totals(day: Day) -> Table:
-    """Give the line of each strategy: what it found, and what it says about it."""
+    """Return the line of each strategy: what it found, and what it says about it."""
     rows = []
     for each in (day.exact, *day.limited):
         metrics = each.metrics
@@ -57,11 +57,11 @@ def totals(day: Day) -> Table:
         )
     columns = ("strategy", "importance", "of the exact", "it estimates", "95 % interval")
     title = "The importance of all pairs, and what the metrics say of it"
-    return Table(title, (*columns, "pairs", "fairness"), tuple(rows))
+    return Table.titled(title, (*columns, "pairs", "fairness"), tuple(rows))
 
 
 def by_topic(day: Day, *, evening: bool) -> Table:
-    """Give what each strategy finds of each topic, the most important first."""
+    """Return what each strategy finds of each topic, the most important first."""
     hours = slice(CHANGES_AT, 24) if evening else slice(0, CHANGES_AT)
     importance: Mapping[str, int] = EVENING if evening else MORNING
     weights = np.array([importance[each] for each in TOPICS])
@@ -79,11 +79,11 @@ def by_topic(day: Day, *, evening: bool) -> Table:
     rows.append(("all, by importance", "", f"{exact.sum():,}", *every))
     when = f"from {CHANGES_AT}:00 on" if evening else f"until {CHANGES_AT}:00"
     labels = (each.label for each in day.limited)
-    return Table(f"Found {when}", ("topic", "importance", "pairs", *labels), tuple(rows))
+    return Table.titled(f"Found {when}", ("topic", "importance", "pairs", *labels), tuple(rows))
 
 
 def by_hour(day: Day) -> Table:
-    """Give what is found of two topics around the hour of the change, and what without it."""
+    """Return what is found of two topics around the hour of the change, and what without it."""
     ways = {"changed": day.own}
     if day.unchanged is not None:
         ways["unchanged"] = day.unchanged
@@ -97,17 +97,17 @@ def by_hour(day: Day) -> Table:
             row += [_share(each.results[hour], exact, at) for each in ways.values()]
             row.append(f"{day.leading[hour, at]:.0%}")
     title = "Found by Penstock's choice, and the part of all pairs that one story brings"
-    return Table(title, tuple(columns), tuple(map(tuple, rows)))
+    return Table.titled(title, tuple(columns), tuple(map(tuple, rows)))
 
 
 def other_days(days: Mapping[str, Day]) -> Table:
-    """Give the share of the exact importance that is found on different days."""
+    """Return the share of the exact importance that is found on different days."""
     rows = tuple(
         (name, *(f"{share_of(each, day):.1%}" for each in day.limited))
         for name, day in days.items()
     )
     labels = tuple(each.label for each in next(iter(days.values())).limited)
-    return Table("Importance found on other days", ("day", *labels), rows)
+    return Table.titled("Importance found on other days", ("day", *labels), rows)
 
 
 def _share(found: npt.NDArray[np.int64], exact: npt.NDArray[np.int64], at: int) -> str:

@@ -36,7 +36,7 @@ class Seller:
     Attributes
     ----------
     name
-        Who it is.
+        The seller.
     auctions
         How many there were: known without any join.
     true
@@ -93,7 +93,7 @@ def bids_of(result: pa.Table) -> dict[str, int]:
 
 
 def sellers(spark: SparkSession, streams: dict[str, pa.Table], share: float) -> list[Seller]:
-    """Give all sellers, the one with the most bids per auction first."""
+    """Return all sellers, the one with the most bids per auction first."""
     exact = join(ps.MaxSubset(), None).replay(streams)
     rows = round(share * exact.metrics.streams["auctions"].held_most)
 

@@ -20,7 +20,7 @@ from penstock import __version__
 from penstock.capacity.command import explain
 from penstock.errors import PenstockError, SessionError
 from penstock.report.places import STDOUT, file_place, picture_place
-from penstock.report.recall_plot import save_recall_plot
+from penstock.report.recall_plots import save_recall_plot
 from penstock.report.terminal import Terminal
 from penstock.strategies import STRATEGIES
 from penstock.studies.command import study

@@ -48,7 +48,7 @@ def test_files_change_in_order(stream: str, folder: Path) -> None:
     assert changed == sorted(set(changed))
 
 
-def test_keys_are_drawn_evenly_and_anew_for_each_stream(folder: Path) -> None:
+def test_keys_are_uniform_and_drawn_again_for_each_stream(folder: Path) -> None:
     left, right = (pa.concat_tables(files(folder, stream))["k"].to_numpy() for stream in STREAMS)
     assert (left != right).any()
     for keys in (left, right):

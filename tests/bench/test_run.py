@@ -65,7 +65,7 @@ def said() -> list[str]:
 def measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> Callable[[Query, int], Measured]:
-    """Measures a query that saves so many bytes by Penstock's own count."""
+    """Measure a query that saves this many bytes by Penstock's own count."""
     spark: Any = SimpleNamespace(conf=SimpleNamespace(set=lambda *_: None))
 
     def measure(query: Any, ours: int) -> Measured:  # noqa: ANN401

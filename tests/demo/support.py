@@ -47,7 +47,7 @@ def in_process(*, auctions: int, seed: int, rows_per_batch: int) -> Iterator[Run
 
 
 def cut(tables: dict[str, pa.Table], rows: int) -> dict[str, list[pa.Table]]:
-    """Cut both streams where so many rows of both together have come, as the source does."""
+    """Cut both streams after a number of rows of both together, as the source does."""
     times = {name: micros(table[TIMES[name]]) for name, table in tables.items()}
     merged = np.sort(np.concatenate(list(times.values())))
     ends = [*merged[rows - 1 : -1 : rows], merged[-1]]

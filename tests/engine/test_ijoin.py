@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from penstock.engine.kernels.merits import SMALLEST_AGE
 
 import penstock as ps
-from penstock.engine.kernels.merits import SMALLEST_AGE
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.studies.by_the_book import (

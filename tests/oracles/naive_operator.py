@@ -18,7 +18,6 @@ import numpy as np
 from penstock.engine.identity import content_hashes, draws
 from penstock.engine.intake import read_keys
 from penstock.engine.keys import KeyCoder
-from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.operator import _interval
 from penstock.engine.sizes import row_sizes

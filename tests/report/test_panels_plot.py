@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import matplotlib.image
 import numpy as np
 
-from penstock.report.panels_plot import Line, Panel, Pen, save_panels_plot
+from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.plot_style import Pen
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from penstock.studies import STUDIES
-from penstock.studies.drift import DriftRow
-from penstock.studies.drifting import DriftingCurve, DriftingKeys
+from penstock.studies.drift import DriftingCurve, DriftingKeys, DriftRow
 from penstock.studies.run import measure_here
 from penstock.studies.workload import exact_times, workload
 
@@ -21,7 +20,7 @@ def rows() -> list[DriftRow]:
 
 
 def row_of(*recalls: int) -> DriftRow:
-    """A row of so many windows, with the change in the middle: results of 100 in each fifth."""
+    """A row of this many windows, with the change in the middle: results of 100 in each fifth."""
     found = np.repeat(recalls, 5)
     return DriftRow("streams", "age", 0.1, len(recalls) / 2, found, np.full(found.size, 100))
 
@@ -75,10 +74,10 @@ def test_who_is_told_the_first_curve_only_does_not_come_back(rows: list[DriftRow
 
 
 def test_who_learns_comes_back(rows: list[DriftRow]) -> None:
-    told, learnt = (
+    told, learned = (
         next(row for row in rows if row.contender == name) for name in ("age-first", "choice-quick")
     )
-    assert learnt.settled > 2 * told.settled
+    assert learned.settled > 2 * told.settled
 
 
 def test_recall_is_that_of_windows_which_begin_at_each_fifth() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from penstock.errors import SpecificationError
+from penstock.report.tables import read_page
 from penstock.studies import STUDIES, Study, Table, study_of
-from penstock.studies.run import _telling, measure_here
+from penstock.studies.run import _reporting, measure_here
 from penstock.studies.study import as_json
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ def test_progress_is_told_point_by_point() -> None:
     assert said == ["Measuring 5 points ...", *(f"{done} of 5 done" for done in range(5))]
 
 
-def test_telling_ends_with_what_it_tells_of() -> None:
+def test_reporting_ends_with_what_it_tells_of() -> None:
     told: list[None] = []
-    with pytest.raises(KeyError), _telling(lambda: told.append(None)):
+    with pytest.raises(KeyError), _reporting(lambda: told.append(None)):
         raise KeyError
     assert not told
 
@@ -79,13 +80,15 @@ def test_points_and_what_measures_them_can_be_pickled(name: str) -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_quick_grid_has_all_who_take_part_in_the_whole_one(name: str) -> None:
     study = STUDIES[name]
-    who = {getattr(point, "contender", None) or getattr(point, "way", None) for point in study.grid}
+    contenders = {
+        getattr(point, "contender", None) or getattr(point, "way", None) for point in study.grid
+    }
     quick = {
         getattr(point, "contender", None) or getattr(point, "way", None)
         for point in study.quick_grid
     }
-    assert quick == who
-    assert None not in who
+    assert quick == contenders
+    assert None not in contenders
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -116,3 +119,15 @@ def test_rows_become_json() -> None:
         "b": [{"number": 3}, 2.0],
         "c": None,
     }
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_study_has_a_page_with_its_table_and_picture(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    folder = request.config.rootpath / "docs" / "studies"
+    text = read_page(folder / f"{name}.md", ["table"])
+    assert f"]({name}.png)" in text
+    assert (folder / f"{name}.png").is_file()
+    assert f"penstock study run {name}" in text
+    assert f"({name}.md)" in (folder / "index.md").read_text()

@@ -1,4 +1,4 @@
-"""Tables 1 to 4 of `kulkarni08`, row by row, and the same streams where each tuple probes first."""
+"""Tables 1 to 4 of `kulkarni08`, row by row, and the same streams where each row probes first."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_window_of_section_3_2_is_refuted_by_table_2a() -> None:
     assert run(Exact(), reading="closed").total_importance == 36
 
 
-# --- The same streams where each tuple probes before it asks for a place
+# --- The same streams where each row probes before it asks for a place
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_no_setting_of_ijoin_reaches_greedy_there() -> None:
     settings = [
         changed
         for each in numbers
-        for waived in (Ijoin(*each), Ijoin(*each, nobody_mature="drop newcomer"))
+        for waived in (Ijoin(*each), Ijoin(*each, none_mature="drop newcomer"))
         for changed in (waived, replace(waived, ties="least important"))
     ]
     assert max(run(each).total_importance for each in settings) == 10

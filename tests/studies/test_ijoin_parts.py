@@ -27,7 +27,7 @@ from penstock.studies.by_the_book import (
 )
 from penstock.studies.by_the_book.ijoin import residence_priority
 from penstock.studies.by_the_book.outcome import Fate
-from penstock.studies.ijoin_streams import ImportanceStreams
+from penstock.studies.importance_streams import ImportanceStreams
 
 if TYPE_CHECKING:
     from penstock.studies.by_the_book.memory import Scheme
@@ -93,11 +93,11 @@ def test_without_decay_all_matches_count_alike() -> None:
     assert shedder.matches_at(np.array([0]), 1000.0).tolist() == [3]
 
 
-# --- Who goes
+# --- Which row goes
 
 
 def lefts(scheme: Scheme, importance: list[float], partners: str = "", **times: float) -> Outcome:
-    """Let tuples a, b, c, ... come at 1, 2, 3, ... where only two have room.
+    """Let rows a, b, c, ... come at 1, 2, 3, ... where only two have room.
 
     Partners, by value and time, come on the other stream.
     """
@@ -108,8 +108,8 @@ def lefts(scheme: Scheme, importance: list[float], partners: str = "", **times: 
     return simulate(own, other if come else NOBODY, scheme, window=100, memory=4)
 
 
-def who_left(outcome: Outcome) -> str:
-    """Values of R's tuples that had to go, in the order in which they went."""
+def rows_that_left(outcome: Outcome) -> str:
+    """Values of R's rows that had to go, in the order in which they went."""
     gone = [
         (left, value)
         for left, value, fate in zip(
@@ -121,79 +121,79 @@ def who_left(outcome: Outcome) -> str:
 
 
 def test_fifo_lets_the_oldest_go() -> None:
-    assert who_left(lefts(Fifo(), [5, 1, 9, 2])) == "ab"
+    assert rows_that_left(lefts(Fifo(), [5, 1, 9, 2])) == "ab"
 
 
 def test_greedy_lets_the_least_important_go_and_the_newcomer_on_ties() -> None:
-    assert who_left(lefts(Greedy(), [5, 3, 9, 5, 1])) == "bde"
-    assert who_left(lefts(Greedy(ties="oldest"), [5, 3, 9, 5, 1])) == "bae"
+    assert rows_that_left(lefts(Greedy(), [5, 3, 9, 5, 1])) == "bde"
+    assert rows_that_left(lefts(Greedy(ties="oldest"), [5, 3, 9, 5, 1])) == "bae"
 
 
 def test_of_equally_important_ones_in_memory_greedy_lets_the_oldest_go() -> None:
-    assert who_left(lefts(Greedy(), [5, 5, 9])) == "a"
+    assert rows_that_left(lefts(Greedy(), [5, 5, 9])) == "a"
 
 
 def test_size_lets_the_rarest_go() -> None:
     outcome = lefts(Size(), [1, 1, 1, 1], "acd", a=0.2, c=0.3, d=0.4)
-    assert who_left(outcome) == "ba"  # nobody waits for b; a, c and d are as frequent
+    assert rows_that_left(outcome) == "ba"  # no row waits for b; a, c and d are as frequent
 
 
 def test_size_forgets_who_came_long_ago() -> None:
     outcome = lefts(Size(recent=1, ties="oldest"), [1, 1, 1], "ab", a=0.2, b=0.3)
-    assert who_left(outcome) == "a"
-    assert who_left(lefts(Size(), [1, 1, 1], "ab", a=0.2, b=0.3)) == "c"
+    assert rows_that_left(outcome) == "a"
+    assert rows_that_left(lefts(Size(), [1, 1, 1], "ab", a=0.2, b=0.3)) == "c"
 
 
 def test_rand_lets_newcomers_go_only_if_they_are_asked_for() -> None:
     streams = ImportanceStreams(rates=(5, 5), duration=40, domain=5).make()
-    held, everyone = (
+    held, every_row = (
         simulate(streams.first, streams.second, Rand(among), window=9, memory=6)
         for among in ("held", "all")
     )
     assert Fate.DROPPED not in held.fates[0]
-    assert Fate.DROPPED in everyone.fates[0]
+    assert Fate.DROPPED in every_row.fates[0]
 
 
 def test_ijoin_keeps_who_matched_and_lets_others_go_by_age() -> None:
     outcome = lefts(Ijoin(maturity=0, unproductivity=50), [1, 1, 1, 1], "a", a=1.5)
-    assert who_left(outcome) == "bc"
+    assert rows_that_left(outcome) == "bc"
 
 
 def test_ijoin_lets_only_mature_tuples_go() -> None:
     # At 4 a is 3 old, and mature, and b is 2 old.
     importance: list[float] = [1, 1, 1, 1]
     waived = Ijoin(maturity=2, unproductivity=50)
-    assert who_left(lefts(waived, importance, "a", a=1.5)) == "ba"
-    dropping = Ijoin(maturity=2, unproductivity=50, nobody_mature="drop newcomer")
-    assert who_left(lefts(dropping, importance, "a", a=1.5)) == "ca"
+    assert rows_that_left(lefts(waived, importance, "a", a=1.5)) == "ba"
+    dropping = Ijoin(maturity=2, unproductivity=50, none_mature="drop newcomer")
+    assert rows_that_left(lefts(dropping, importance, "a", a=1.5)) == "ca"
 
 
 def test_ijoin_lets_unproductive_tuples_go() -> None:
     # At 8 a has priority 9 / 7, and h, g and all others none.
     scheme = Ijoin(maturity=0, decay=0, unproductivity=6, penalty=1)
-    assert who_left(lefts(scheme, [9] * 8, "a", a=1.5)) == "bcdefa"
+    assert rows_that_left(lefts(scheme, [9] * 8, "a", a=1.5)) == "bcdefa"
     spared = Ijoin(maturity=0, decay=0, unproductivity=6, penalty=0)
-    assert who_left(lefts(spared, [9] * 8, "a", a=1.5)) == "bcdefg"
+    assert rows_that_left(lefts(spared, [9] * 8, "a", a=1.5)) == "bcdefg"
 
 
 def test_who_never_matched_is_unproductive_since_it_came_or_never() -> None:
     # a matched once, for next to nothing; b never.
     importance: list[float] = [0.001, 1, 1]
     since = Ijoin(maturity=0, unproductivity=1, penalty=1)
-    assert who_left(lefts(since, importance, "a", a=2.5)) == "b"
+    assert rows_that_left(lefts(since, importance, "a", a=2.5)) == "b"
     late = {"a": 1.5}
-    assert who_left(lefts(since, importance, "a", **late)) == "a"
+    assert rows_that_left(lefts(since, importance, "a", **late)) == "a"
     never = Ijoin(maturity=0, unproductivity=1, penalty=1, unmatched="never")
-    assert who_left(lefts(never, importance, "a", **late)) == "a"
-    assert who_left(lefts(never, importance)) == "a"
+    assert rows_that_left(lefts(never, importance, "a", **late)) == "a"
+    assert rows_that_left(lefts(never, importance)) == "a"
 
 
 def test_ties_of_ijoin_go_by_age_or_by_importance() -> None:
-    assert who_left(lefts(Ijoin(), [2, 1, 3])) == "a"
-    assert who_left(lefts(Ijoin(ties="least important"), [2, 1, 3])) == "b"
+    assert rows_that_left(lefts(Ijoin(), [2, 1, 3])) == "a"
+    assert rows_that_left(lefts(Ijoin(ties="least important"), [2, 1, 3])) == "b"
 
 
-# --- When priorities are computed anew
+# --- When priorities are recomputed
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_ties_of_ijoin_go_by_age_or_by_importance() -> None:
         (Adaptive(0.5, when="below"), [1, 1, 0, 0, 1]),
     ],
 )
-def test_when_priorities_are_computed_anew(rule: Recomputation, expected: list[int]) -> None:
+def test_when_priorities_are_recomputed(rule: Recomputation, expected: list[int]) -> None:
     qualities = [0.0, 0.0, 4.0, 8.0, 7.0]
     due = [
         rule.due(number, quality, qualities[number - 1] if number else 0.0)
@@ -235,9 +235,9 @@ def test_new_tuples_have_their_initial_priority_until_the_next_computation() -> 
     seldom = EveryFew(10)
     at = {"a": 2.5}
     scheme = Ijoin(maturity=0, decay=0, unproductivity=50, recomputation=seldom)
-    assert who_left(lefts(scheme, [9, 9, 20, 1], "a", **at)) == "ba"
+    assert rows_that_left(lefts(scheme, [9, 9, 20, 1], "a", **at)) == "ba"
     zero = Ijoin(maturity=0, decay=0, unproductivity=50, recomputation=seldom, initial="zero")
-    assert who_left(lefts(zero, [9, 9, 20, 1], "a", **at)) == "bc"
+    assert rows_that_left(lefts(zero, [9, 9, 20, 1], "a", **at)) == "bc"
 
 
 # --- Fairness

@@ -38,7 +38,7 @@ SCHEMES: list[Scheme] = [
     Greedy(ties="oldest"),
     Ijoin(),
     Ijoin(maturity=0, decay=0, ties="least important"),
-    Ijoin(nobody_mature="drop newcomer", smallest_age=1.0, unmatched="never"),
+    Ijoin(none_mature="drop newcomer", smallest_age=1.0, unmatched="never"),
     Ijoin(recomputation=EveryFew(3)),
     Ijoin(recomputation=Adaptive(0.5), initial="zero"),
 ]
@@ -47,16 +47,16 @@ SIMULATED = settings(max_examples=60, deadline=None)
 
 def arrivals() -> st.SearchStrategy[Arrivals]:
     """Streams with ties of time, of value and of importance."""
-    tuples = st.tuples(st.integers(0, 12), st.sampled_from("abc"), st.integers(1, 5))
-    return st.lists(tuples, max_size=14).map(in_time)
+    rows = st.tuples(st.integers(0, 12), st.sampled_from("abc"), st.integers(1, 5))
+    return st.lists(rows, max_size=14).map(in_time)
 
 
-def in_time(tuples: list[tuple[int, str, int]]) -> Arrivals:
-    tuples = sorted(tuples, key=lambda each: each[0])
+def in_time(rows: list[tuple[int, str, int]]) -> Arrivals:
+    rows = sorted(rows, key=lambda each: each[0])
     return Arrivals.of(
-        [half / 2 for half, _, _ in tuples],
-        [value for _, value, _ in tuples],
-        [importance for _, _, importance in tuples],
+        [half / 2 for half, _, _ in rows],
+        [value for _, value, _ in rows],
+        [importance for _, _, importance in rows],
     )
 
 
@@ -133,7 +133,7 @@ def test_who_becomes_more_important_stays_as_long_under_greedy(
 def test_probing_first_gives_all_that_shedding_first_gives(
     r: Arrivals, s: Arrivals, scheme: Scheme, window: float
 ) -> None:
-    # These do not look at results or at the other stream: both orders hold the same tuples.
+    # These do not look at results or at the other stream: both orders hold the same rows.
     shed, probe = (
         simulate(r, s, scheme, window=window, memory=4, order=order) for order in get_args(Order)
     )

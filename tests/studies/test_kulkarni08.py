@@ -8,26 +8,22 @@ import numpy as np
 import pytest
 
 from penstock.studies import STUDIES
-from penstock.studies.exact_importance import exact_importance
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
-from penstock.studies.importance_contest import (
-    COUNTED,
-    SLOW,
-    USERS,
-    ContestPoint,
-    ContestRow,
+from penstock.studies.importance_figure import (
+    ImportancePoint,
+    ImportanceRow,
     best_of,
     means,
     measure,
-    papers,
 )
+from penstock.studies.importance_settings import COUNTED, SLOW, USERS, UsersScale, papers_scale
+from penstock.studies.importance_streams import exact_importance
 from penstock.studies.run import measure_here
-from penstock.studies.users_scale import UsersScale
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from penstock.studies.papers_scale import PapersScale
+    from penstock.studies.importance_settings import PapersScale
 
 FIGURES = ("kulkarni08-fig2", "kulkarni08-fig3", "kulkarni08-fig4", "kulkarni08-fig5")
 IDS = (*FIGURES, "kulkarni08-table6", "fairness")
@@ -44,7 +40,7 @@ def rows_of(name: str) -> list[Any]:
 
 
 def importance(scale: PapersScale | UsersScale, *contenders: str, seeds: int = 3) -> list[float]:
-    """Mean importance per tuple of contenders, over streams of several seeds."""
+    """Mean importance per row of contenders, over streams of several seeds."""
     return [
         float(np.mean([scale.seeded(seed).measure(name).importance for seed in range(seeds)]))
         for name in contenders
@@ -52,7 +48,7 @@ def importance(scale: PapersScale | UsersScale, *contenders: str, seeds: int = 3
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_nobody_has_more_than_the_exact_join_or_is_fairer_than_fair(name: str) -> None:
+def test_no_contender_has_more_than_the_exact_join_or_is_fairer_than_fair(name: str) -> None:
     rows = rows_of(name)
     exact = means(rows, "importance")
     for row in rows:
@@ -115,44 +111,44 @@ def test_the_users_streams_have_a_full_window_of_the_rows_that_are_said() -> Non
 
 
 def test_almost_every_arrival_costs_ijoin_a_decision() -> None:
-    book = papers(COUNTED, 1.0).measure("ijoin")
+    book = papers_scale(COUNTED, 1.0).measure("ijoin")
     assert 0.98 * book.tuples < book.recomputations < book.tuples
 
 
 class TestFigure2:
     def test_size_beats_ijoin_on_skewed_keys(self) -> None:
         for speed in (COUNTED, SLOW):
-            size, ijoin = importance(papers(speed, 1.0), "size", "ijoin")
+            size, ijoin = importance(papers_scale(speed, 1.0), "size", "ijoin")
             assert size > 1.4 * ijoin
 
     def test_greedy_beats_ijoin_on_uniform_keys_if_every_arrival_probes(self) -> None:
         for speed in (COUNTED, SLOW):
-            greedy, ijoin = importance(papers(speed, 0.0), "greedy", "ijoin")
+            greedy, ijoin = importance(papers_scale(speed, 0.0), "greedy", "ijoin")
             assert greedy > 1.15 * ijoin
 
     def test_and_loses_if_those_who_are_refused_join_nothing(self) -> None:
         for speed in (COUNTED, SLOW):
             greedy, size, ijoin = importance(
-                papers(speed, 0.0), "greedy-shed", "size-shed", "ijoin"
+                papers_scale(speed, 0.0), "greedy-shed", "size-shed", "ijoin"
             )
             assert max(greedy, size) < 0.85 * ijoin
 
     def test_maturity_decay_and_penalty_cost_importance_on_skewed_keys(self) -> None:
-        bare, ijoin = importance(papers(SLOW, 1.0), "ijoin-bare", "ijoin")
+        bare, ijoin = importance(papers_scale(SLOW, 1.0), "ijoin-bare", "ijoin")
         assert bare > 1.5 * ijoin
 
     def test_fairness_is_the_papers_at_the_rate_that_its_table_6_counts(self) -> None:
-        assert papers(COUNTED, 0.0).measure("ijoin").fairness == pytest.approx(0.83, abs=0.04)
+        assert papers_scale(COUNTED, 0.0).measure("ijoin").fairness == pytest.approx(0.83, abs=0.04)
 
     def test_and_falls_to_nothing_at_the_rates_that_it_prints(self) -> None:
         # A part of the time is enough.
-        short = papers("100 to 200/s", 0.0).lasting(20)
+        short = papers_scale("100 to 200/s", 0.0).lasting(20)
         assert short.measure("ijoin").fairness < 0.15
         assert short.measure("fifo").fairness > 0.75
 
     def test_the_best_is_found_among_those_asked_for(self) -> None:
         rows = [
-            ContestRow("a", 1.0, name, 0, value, 0.0, 0.0, 1, 0.0)
+            ImportanceRow("a", 1.0, name, 0, value, 0.0, 0.0, 1, 0.0)
             for name, value in {"fifo": 3.0, "size": 5.0, "greedy": 9.0, "ijoin": 4.0}.items()
         ]
         assert best_of(rows, "a", ["fifo", "size"]) == {1.0: ("size", 0.25)}
@@ -161,7 +157,7 @@ class TestFigure2:
 class TestFigure3:
     def test_a_longer_window_gives_ijoin_nothing_on_uniform_keys(self) -> None:
         short, long = (
-            importance(replace(papers(SLOW, 0.0), window=window), "ijoin")[0]
+            importance(replace(papers_scale(SLOW, 0.0), window=window), "ijoin")[0]
             for window in (10.0, 25.0)
         )
         assert long == pytest.approx(short, rel=0.1)
@@ -193,13 +189,13 @@ class TestFigure4:
 class TestFigure5:
     def test_the_threshold_hardly_matters(self) -> None:
         low, high = (
-            importance(replace(papers(SLOW, 1.0), unproductivity=threshold), "ijoin")[0]
+            importance(replace(papers_scale(SLOW, 1.0), unproductivity=threshold), "ijoin")[0]
             for threshold in (2.0, 5.0)
         )
         assert high == pytest.approx(low, rel=0.05)
 
     def test_a_harsh_penalty_does_harm(self) -> None:
-        harsh, ijoin = importance(papers(SLOW, 1.0), "ijoin-harsh", "ijoin")
+        harsh, ijoin = importance(papers_scale(SLOW, 1.0), "ijoin-harsh", "ijoin")
         assert harsh < ijoin
 
 
@@ -247,15 +243,17 @@ class TestFairness:
 
 
 def test_points_are_measured_with_their_seed() -> None:
-    scale = papers(COUNTED, 0.0)
-    one, other = (measure(ContestPoint(scale.seeded(seed), 1.0, "fifo", seed)) for seed in (0, 1))
+    scale = papers_scale(COUNTED, 0.0)
+    one, other = (
+        measure(ImportancePoint(scale.seeded(seed), 1.0, "fifo", seed)) for seed in (0, 1)
+    )
     assert one.importance != other.importance
-    assert one == measure(ContestPoint(scale.seeded(0), 1.0, "fifo", 0))
+    assert one == measure(ImportancePoint(scale.seeded(0), 1.0, "fifo", 0))
     assert (one.setting, one.x, one.contender, one.seed) == (scale.name, 1.0, "fifo", 0)
 
 
 def test_who_sheds_first_is_no_strategy_of_the_engine() -> None:
-    assert [name for name, who in CONTENDERS.items() if not who.at_users_scale] == [
+    assert [name for name, each in CONTENDERS.items() if not each.at_users_scale] == [
         "size-shed",
         "greedy-shed",
         "ijoin-below",

@@ -13,8 +13,7 @@ from penstock.studies import STUDIES
 from penstock.studies.coverage import FIGURES, CoverageRow, covered
 from penstock.studies.frequency_scenario import MATCHES, FrequencyScenario, streams_of
 from penstock.studies.run import measure_here
-from penstock.studies.sampled_results import SampledResults
-from penstock.studies.samplers import OURS, PRINTED, SAMPLERS, sample
+from penstock.studies.samplers import OURS, PRINTED, SAMPLERS, SampledResults, sample
 from penstock.studies.sampling_error import ErrorPoint, ErrorRow, errors_of, run, seeds_note
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class TestSamples:
             for made in [streams_of(replace(UC, windows=12, seed=seed))]
         ]
         allowed = SAMPLERS[name].rows(0.2, UC.full_rows)
-        # The formulas do not know that windows of the last tuples are cut off.
+        # The formulas do not know that windows of the last rows are cut off.
         assert np.mean(held) == pytest.approx(allowed, rel=0.12)
 
     @pytest.mark.parametrize("name", ["printed-eq", "printed-pps", "printed-true", "eq", "pps"])

@@ -11,7 +11,13 @@ from penstock.errors import SessionError
 from penstock.studies import STUDIES
 from penstock.studies.age_scenario import AgeScenario
 from penstock.studies.optimum import optimal_recall
-from penstock.studies.recall_memory import MemoryPoint, MemoryRow, apart, measure, tabulate
+from penstock.studies.recall_memory import (
+    MemoryPoint,
+    MemoryRow,
+    distance_from_theory,
+    measure,
+    tabulate,
+)
 from penstock.studies.run import measure_here
 from penstock.studies.two_sites import TwoSites
 from penstock.studies.workload import exact_times, workload
@@ -173,8 +179,8 @@ def test_what_was_not_measured_is_left_blank() -> None:
     ]
     table = tabulate(rows)
     assert table.rows == [("INC", "10", "40", "50.0", "40.0"), ("INC", "20", "80", "60.0", "")]
-    assert apart(rows[:2], "recent", 0.1, 0.8) == pytest.approx(0.25)
-    assert np.isnan(apart(rows, "age", 0.1, 0.8))
+    assert distance_from_theory(rows[:2], "recent", 0.1, 0.8) == pytest.approx(0.25)
+    assert np.isnan(distance_from_theory(rows, "age", 0.1, 0.8))
 
 
 @pytest.mark.parametrize("name", ["srivastava04-fig5", "srivastava04-fig6", "srivastava04-fig7"])

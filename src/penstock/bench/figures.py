@@ -1,10 +1,11 @@
-"""What was measured, and how it is said."""
+"""What the benchmark of joins measured, as tables, targets and JSON."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from statistics import median
 from typing import TYPE_CHECKING
+
+from penstock.bench.timing import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,20 +22,20 @@ _HEADINGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What one query did.
+    """The figures of one query.
 
     Attributes
     ----------
     name
-        What it is called in the table.
+        Its name in the table.
     rows_per_batch
         Rows that a micro-batch takes, of both streams.
     seconds
-        What each micro-batch took that counts, the rounds one after the other.
+        Of each micro-batch that counts, the rounds one after the other.
     results_per_left_row
-        Of the exact join, about 5; 0 for the floor, which joins nothing.
+        About 5 for the exact join; 0 for the floor, which joins nothing.
     state_bytes
-        What its state takes at the end: by Penstock's own count, or as Spark reports it.
+        Size of its state at the end: by Penstock's own count, or as Spark reports it.
     """
 
     name: str
@@ -45,13 +46,13 @@ class Measured:
 
     @property
     def rows_per_second(self) -> float:
-        """Rows that came over the time that they took."""
+        """Rows per second of processing time."""
         return self.rows_per_batch * len(self.seconds) / sum(self.seconds)
 
 
 @dataclass(frozen=True)
 class Target:
-    """A ratio that is to be reached."""
+    """A ratio, and the bound that it should keep."""
 
     words: str
     ratio: float
@@ -60,20 +61,20 @@ class Target:
 
     @property
     def reached(self) -> bool:
-        """Whether it is."""
+        """Whether the ratio keeps the bound."""
         return (self.least is None or self.ratio >= self.least) and (
             self.most is None or self.ratio <= self.most
         )
 
     def cells(self) -> tuple[str, ...]:
-        """Give its row of the table."""
+        """Return its row of the table."""
         wanted = f"at least {self.least}" if self.most is None else f"at most {self.most}"
         return (self.words, f"{self.ratio:.2f}", wanted, "reached" if self.reached else "missed")
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What the benchmark of joins found.
+    """All figures of the benchmark of joins.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Figures:
         return _HEADINGS
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Give the rows of the table."""
+        """Return the rows of the table."""
         floor = self.queries["floor"].rows_per_second
         return [
             (
@@ -99,13 +100,13 @@ class Figures:
                 f"{each.rows_per_second / floor:.2f}",
                 "" if each.results_per_left_row == 0 else f"{each.results_per_left_row:.2f}",
                 "" if not each.state_bytes else f"{each.state_bytes / 1e6:.1f}",
-                f"{median(each.seconds):.2f} ({min(each.seconds):.2f} to {max(each.seconds):.2f})",
+                Spread.of(each.seconds).text(),
             )
             for each in self.queries.values()
         ]
 
     def targets(self) -> list[Target]:
-        """Give the ratios that are to be reached, of those queries that were run."""
+        """Return the ratios with bounds, of those queries that were run."""
 
         def ratio(one: str, other: str) -> float:
             return self.queries[one].rows_per_second / self.queries[other].rows_per_second
@@ -130,7 +131,7 @@ class Figures:
         return found
 
     def as_json(self) -> dict[str, object]:
-        """Give all figures as JSON knows them."""
+        """Return all figures as JSON types."""
         return {
             "queries": {
                 name: asdict(each) | {"rows_per_second": each.rows_per_second}

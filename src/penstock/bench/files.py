@@ -21,7 +21,7 @@ _TEXTS = 1_000
 
 
 def write_files(folder: Path, *, batches: int, rows: int, keys: int) -> None:
-    """Write both streams: a row every 10 ms, evenly drawn keys, a number and a text."""
+    """Write both streams: a row every 10 ms, with a uniform key, a number and a text."""
     texts = pa.array([f"row-{number:03}-text" for number in range(_TEXTS)])
     for stream in STREAMS:
         (folder / stream).mkdir(parents=True)
@@ -38,5 +38,5 @@ def write_files(folder: Path, *, batches: int, rows: int, keys: int) -> None:
             )
             file = folder / stream / f"{batch:04}.parquet"
             pq.write_table(table, file)
-            # Spark takes files in the order of their times of change.
+            # Spark reads files in the order of their modification times.
             os.utime(file, (1_700_000_000 + batch,) * 2)

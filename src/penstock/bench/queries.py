@@ -30,19 +30,19 @@ def sources(spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
 
 
 def floor(spark: SparkSession, folder: Path, shards: int) -> DataFrame:
-    """Give the least that any operator in Python must do: to it, through a shuffle, and back."""
+    """Return the least that a join in Python must do: to Python, a shuffle, to Python again."""
     left, right = (
-        frame.mapInArrow(_as_it_is, frame.schema) for frame in sources(spark, folder).values()
+        frame.mapInArrow(_unchanged, frame.schema) for frame in sources(spark, folder).values()
     )
-    return left.union(right).repartition(shards, "k").mapInArrow(_as_it_is, left.schema)
+    return left.union(right).repartition(shards, "k").mapInArrow(_unchanged, left.schema)
 
 
-def _as_it_is(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return batches
 
 
 def spark_join(spark: SparkSession, folder: Path, window_rows: int) -> DataFrame:
-    """Give Spark's own join, with watermarks so that it can forget."""
+    """Return Spark's own join, with watermarks so that it can drop old state."""
     left, right = (
         frame.withWatermark("at", "0 seconds").alias(name)
         for name, frame in sources(spark, folder).items()
@@ -61,7 +61,7 @@ def our_join(
     strategy: str | None = None,
     rows: int | None = None,
 ) -> DataFrame:
-    """Give the same join by Penstock: exact, or with a strategy and so many rows in memory."""
+    """Return the same join by Penstock: exact, or with a strategy and a budget of rows."""
     each = Stream(time="at", window=f"{window_rows * MILLISECONDS_PER_ROW} milliseconds")
     join = Join(
         streams=dict.fromkeys(STREAMS, each),

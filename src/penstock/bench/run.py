@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +14,17 @@ from penstock.bench.files import write_files
 from penstock.bench.queries import floor, our_join, spark_join
 from penstock.errors import PenstockError, SpecificationError, must
 from penstock.join import progress
+from penstock.report.progress import silent_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
-    Step = Callable[[str], AbstractContextManager[Callable[[str], object]]]
+    from penstock.report.progress import Step
+
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PACKAGE = "org.apache.spark.sql.execution.streaming.state."
@@ -32,11 +32,11 @@ _PROVIDERS = {
     "spark": _PACKAGE + "HDFSBackedStateStoreProvider",
     "rocksdb": _PACKAGE + "RocksDBStateStoreProvider",
 }
-# How many of a query's micro-batches Spark remembers: 100, unless it is told otherwise.
+# How many of a query's micro-batches Spark remembers; 100 by default.
 _REMEMBERED = "spark.sql.streaming.numRecentProgressUpdates"
-# Micro-batches that do not count: Spark starts its workers, and Java compiles what it runs most.
+# Micro-batches that do not count: Spark starts its workers, and Java compiles its hot code.
 _START_UP = 4
-# A window of so many rows, over so many keys, gives a left row about 5 results.
+# With 2.5 rows of each key in a window, a left row has about 5 results.
 _WINDOW_PER_KEY = 2.5
 
 
@@ -82,13 +82,8 @@ class _Query:
     start_up: int = _START_UP
 
 
-def _silently(words: str) -> AbstractContextManager[Callable[[str], object]]:
-    del words
-    return nullcontext(len)
-
-
 def bench_join(
-    spark: SparkSession, size: Size, *, with_spark: bool = True, step: Step = _silently
+    spark: SparkSession, size: Size, *, with_spark: bool = True, step: Step = silent_step
 ) -> Figures:
     """Measure the exact join and others, and Spark's own, on the same files.
 
@@ -101,13 +96,12 @@ def bench_join(
     with_spark
         Whether Spark's own join is measured too: that takes most of the time.
     step
-        Called with words on each step that is about to run; gives what to run it in, and that
-        something to be called with words on how far it is.
+        Reports progress; see `penstock.report.progress`.
 
     Raises
     ------
     SpecificationError
-        If there are too few keys for so many cores.
+        If there are too few keys for the number of cores.
     PenstockError
         If two joins that should give the same number of results do not.
     """
@@ -170,7 +164,7 @@ def _measure_all(
         for name, query in quick.items():
             with step(f"{query.name}{of} ...") as tell:
                 found = _measure(spark, query, folder / f"{name}-{turn}", size, tell)
-            # The first turn warms up; each further one counts.
+            # The first turn warms up; all others count.
             measured[name] = found if turn < 2 else _with(measured[name], found)
     if with_spark:
         for name, query in slow.items():
@@ -185,7 +179,7 @@ def _measure(
 ) -> Measured:
     batches = query.start_up + size.batches
     spark.conf.set(_PROVIDER, _PROVIDERS[query.provider])
-    # Twice as many: Spark's own join has some without rows, to clean up.
+    # Twice as many, as Spark's own join has some without rows, which clean up.
     spark.conf.set(_REMEMBERED, str(2 * batches))
     running = (
         query.make()

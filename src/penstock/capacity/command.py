@@ -24,8 +24,8 @@ from penstock.capacity.prediction import predict
 from penstock.capacity.recommendation import try_strategies
 from penstock.capacity.sample_files import comparable_times, read_sample
 from penstock.errors import SpecificationError, must
-from penstock.report.memory_plot import Wish, save_memory_plot
 from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report.recall_plots import BudgetQuestion, save_memory_plot
 from penstock.report.terminal import Terminal
 from penstock.spec import Specification, Stream
 
@@ -155,7 +155,7 @@ def explain(
             recall=explanation.lines(curve),
             title="How much of the join does memory buy?",
             subtitle=explanation.sample(),
-            wish=Wish(explanation.rows, target, explanation.prediction.rows_for(target, best)),
+            question=BudgetQuestion(explanation.rows, target, explanation.prediction.rows_for(target, best)),
         )
     if json_file is not None:
         figures = explanation.as_json(curve) | {

@@ -1,4 +1,4 @@
-"""What the demonstration found, and how it is said."""
+"""The figures of the demonstration, in words, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADINGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What one join over the market gave, and what it took.
+    """What one join over the market found, and what it cost.
 
     Attributes
     ----------
@@ -48,16 +48,15 @@ class Run:
     state_bytes
         Size of the state that Spark keeps for a restart, when the streams end.
     evicted, dropped
-        Rows removed from memory before their time, and never taken in, for lack of room.
+        Rows removed from memory early, and rows never stored, for lack of room.
     seconds
-        What the whole query took, by the clock.
+        Of the whole query, by the clock.
     batch_rows, batch_seconds
-        Rows that each micro-batch took in, of both streams, and what it took, by Spark's clock.
+        Rows of each micro-batch, of both streams, and its seconds by Spark's clock.
     recall_in_bins
         Recall among the results of each bin of time; NaN where the exact join has none.
     estimate
-        Recall as the join itself estimates it, which does not know the exact answer; None if it
-        cannot tell.
+        Recall as the join itself estimates it, without the exact answer; None if it cannot.
     choice
         Which model of the streams is followed, and why, where there is a choice.
     """
@@ -85,7 +84,7 @@ class Run:
         return sum(self.batch_rows[1:]) / sum(self.batch_seconds[1:]) / 1_000
 
     def cells(self) -> tuple[str, ...]:
-        """Give its row of the table."""
+        """Return its row of the table."""
         return (
             self.strategy,
             f"{self.results:,}",
@@ -107,7 +106,7 @@ class Run:
         return f"{value:.1f} ({low:.1f} to {high:.1f})"
 
     def as_json(self) -> dict[str, object]:
-        """Give its figures as JSON knows them."""
+        """Return its figures as JSON types."""
         bins = [None if np.isnan(recall) else float(recall) for recall in self.recall_in_bins]
         speed = {"thousand_rows_per_second": self.thousand_rows_per_second}
         return asdict(self) | speed | {"recall_in_bins": bins}
@@ -143,7 +142,7 @@ class Demonstration:
 
     @property
     def sentences(self) -> str:
-        """What is being shown."""
+        """What the demonstration shows."""
         exact = self.runs[0]
         return (
             f"On Spark, in {len(exact.batch_rows)} micro-batches, {self.bids:,} bids are joined "
@@ -160,7 +159,7 @@ class Demonstration:
 
     @property
     def note(self) -> str:
-        """What is to be known to read the table."""
+        """What explains the table."""
         choices = [f'"{run.strategy}" follows {run.choice}.' for run in self.runs if run.choice]
         return " ".join(
             [
@@ -177,7 +176,7 @@ class Demonstration:
 
     @property
     def subject(self) -> str:
-        """Of what the question is asked."""
+        """Subtitle of the picture."""
         return (
             f"{self.bids:,} bids joined with {self.auctions:,} auctions, "
             f"each open for {LIFE_DAYS} days; recall of every half day"
@@ -194,7 +193,7 @@ class Demonstration:
         return LIFE_DAYS, "from here on, as many\nauctions close as open"
 
     def as_json(self) -> dict[str, object]:
-        """Give all figures as JSON knows them; null for the recall of nothing."""
+        """Return all figures as JSON types; null where there is nothing to recall."""
         return {
             "market": {
                 "auctions": self.auctions,

@@ -1,11 +1,11 @@
-"""How the demonstration runs: the exact join first, which says how much memory there is to cut."""
+"""How the demonstration runs: the exact join first, whose memory the others get a part of."""
 
 from __future__ import annotations
 
 import re
 import time
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,28 +13,22 @@ from penstock.demo import scenario
 from penstock.demo.figures import Demonstration, Run
 from penstock.demo.streaming import SHARDS, on_spark
 from penstock.errors import SpecificationError, must
+from penstock.report.progress import silent_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from penstock.demo.figures import Floats
     from penstock.demo.streaming import Runner, Streamed
     from penstock.join import Join
-
-    Step: TypeAlias = Callable[[str], AbstractContextManager[Callable[[str], None]]]
+    from penstock.report.progress import Step
 
 __all__ = ["demonstrate"]
 
 _SHED_BY = ("fifo", "random", "best")
-# Few enough for a demonstration, whose cost is mostly Spark's own for each; enough to see it move.
+# Few, as most of the cost of each is Spark's own; enough to see progress.
 _BATCHES = 8
-
-
-@contextmanager
-def _silently(words: str) -> Iterator[Callable[[str], None]]:
-    del words
-    yield lambda _: None
 
 
 def demonstrate(
@@ -42,7 +36,7 @@ def demonstrate(
     auctions: int = 20_000,
     memory: str = "10%",
     seed: int = 0,
-    step: Step = _silently,
+    step: Step = silent_step,
     clock: Callable[[], float] = time.perf_counter,
     runner: Callable[..., AbstractContextManager[Runner]] = on_spark,
 ) -> Demonstration:
@@ -58,12 +52,11 @@ def demonstrate(
     seed
         Of the market and of the joins.
     step
-        Called with words on each step that is about to run; gives what to run it in, which in turn
-        gives what to call with words on how far it is.
+        Reports progress; see `penstock.report.progress`.
     clock
         Tells the time in seconds.
     runner
-        Gives what runs a join over a market; see `on_spark`.
+        Returns the context that runs joins over a market; see `on_spark`.
 
     Returns
     -------
@@ -132,7 +125,7 @@ def demonstrate(
 
 
 def _how_far(batches: int, rows: int) -> str:
-    """Say how far a join is, after so many micro-batches.
+    """Return words on how far a join is.
 
     >>> _how_far(3, 120_000)
     'batch 4 of 8, 120,000 rows done'
@@ -156,9 +149,9 @@ def _share(memory: str) -> float:
 
 
 def _compile() -> None:
-    """Compile whatever the joins use: Spark's workers, several at once, find it on disk."""
+    """Compile all that the joins use, so that Spark's workers find it on disk."""
     tables = scenario.tables(scenario.FEWEST, seed=0)
-    # In two micro-batches, as a join that goes on uses more than one that begins.
+    # In two micro-batches, as the second one uses more kernels than the first.
     halves = {
         name: [table.slice(0, len(table) // 2), table.slice(len(table) // 2)]
         for name, table in tables.items()
@@ -169,7 +162,7 @@ def _compile() -> None:
 
 
 def _run(name: str, streamed: Streamed, seconds: float, exact: Streamed) -> Run:
-    """Put the figures of a join together, and compare it with the exact one."""
+    """Compare a join with the exact one, and return its figures."""
     metrics = streamed.metrics
     counts, all_counts = _in_bins(streamed.counts), _in_bins(exact.counts)
     recall = np.full(len(counts), np.nan)

@@ -1,4 +1,4 @@
-"""What is joined: the auctions and the bids of a site, as they stand after 30 days."""
+"""What is joined: the auctions and the bids of a site over 30 days."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 DAYS = 30
 LIFE_DAYS = 7
 ZIPF = 0.5
-"""How hot the hot auctions are: of 20,000, one gets some 1,700 bids, and half get 18 at most."""
+"""Skew of the bids: of 20,000 auctions, one gets about 1,700 bids, and half get at most 18."""
 
 FEWEST = 100
-"""With fewer auctions most bins of time have too few bids for their recall to say anything."""
+"""With fewer auctions, most bins of time have too few bids for a meaningful recall."""
 
-# A good sixth of all bids is for auctions that are open when the 30 days end, and comes after
-# that: 20 for each auction remain.
+# More than a sixth of the bids come after the 30 days, for auctions that are still open then. So
+# 20 for each auction remain.
 _BIDS_PER_AUCTION = 24.0
 _BINS_PER_DAY = 2
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -45,15 +45,15 @@ _START_MICROSECONDS = int(_START.timestamp()) * 10**6
 _MICROSECONDS_PER_BIN = 86_400 * 10**6 // _BINS_PER_DAY
 
 BIN = f"(unix_micros(time) - {_START_MICROSECONDS}) div {_MICROSECONDS_PER_BIN}"
-"""A result's bin of time, in Spark's words."""
+"""A result's bin of time, as Spark SQL."""
 
 
 def tables(auctions: int, seed: int) -> dict[str, pa.Table]:
-    """Give the two streams up to the opening of the last auction.
+    """Return the two streams up to the opening of the last auction.
 
-    Both end at the same moment, as if the site were still running. Were the bids of the week after
-    it included, no auction would come with them to say that time has passed, and the join would
-    have to hold them all: half of what the figures then showed would be how a replay ends.
+    Both end at the same moment, as if the site were still running. With the bids of the week
+    after it, there would be no auctions to advance the watermark, and the join would have to hold
+    all these bids: half of the figures would be about the end of the replay.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def tables(auctions: int, seed: int) -> dict[str, pa.Table]:
 
 
 def source_options(auctions: int, seed: int) -> dict[str, str]:
-    """Give the options with which Spark's source ``penstock-market`` has the rows of `tables`."""
+    """Return the options for which Spark's source ``penstock-market`` has the rows of `tables`."""
     return {
         "auctions": str(auctions),
         "bidsPerAuction": str(_BIDS_PER_AUCTION),
@@ -97,7 +97,7 @@ def source_options(auctions: int, seed: int) -> dict[str, str]:
 
 
 def join(*, seed: int, strategy: str | None = None, rows: int | None = None) -> Join:
-    """Give the join of bids with the auctions that they are for.
+    """Return the join of bids with their auctions.
 
     Parameters
     ----------
@@ -121,5 +121,5 @@ def join(*, seed: int, strategy: str | None = None, rows: int | None = None) -> 
 
 
 def day_edges() -> npt.NDArray[np.float64]:
-    """Give where the bins of time begin and end, in days since the streams began."""
+    """Return the edges of the bins of time, in days since the streams began."""
     return np.linspace(0.0, DAYS, DAYS * _BINS_PER_DAY + 1)

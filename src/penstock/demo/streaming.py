@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from penstock.metrics import Metrics
     from penstock.spark import Update
 
-    Tell: TypeAlias = Callable[[int, int], None]
-    """Called after each micro-batch with how many there were, and how many rows they had."""
+    Tell: TypeAlias = Callable[[int, int], object]
+    """Called after each micro-batch with the number of micro-batches and of their rows."""
 
     Runner: TypeAlias = Callable[[Join, Tell], "Streamed"]
     """Runs one join over the market."""
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["SHARDS", "Streamed", "on_spark"]
 
 SHARDS = 2
-"""As many cores are used on every machine: the figures are the same on all, but for speed."""
+"""The same on every machine, so that all figures but speed are the same."""
 
-# Java's second compiler, and a collector for many cores, do not pay in a minute: without them Java
-# took a third less of the processor.
+# Java's second compiler and its parallel collector do not pay in a minute: without them Java took a
+# third less processor time.
 _SHORT_RUN = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Streamed:
-    """What one join gave on Spark, and what it took.
+    """What one join found on Spark, and what it cost.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Streamed:
     counts
         Results in each bin of time, by the bin's number; bins without results may be missing.
     batch_rows, batch_seconds
-        Rows that each micro-batch took in, and what it took, by Spark's own clock.
+        Rows of each micro-batch, and its seconds by Spark's own clock.
     """
 
     metrics: Metrics
@@ -62,7 +62,7 @@ class Streamed:
 
 @contextmanager
 def on_spark(*, auctions: int, seed: int, rows_per_batch: int) -> Iterator[Runner]:
-    """Start Spark, if it does not run yet, and give what runs joins over a market on it.
+    """Start Spark, if it does not run yet, and yield a function that runs joins over a market.
 
     Checkpoints are in a temporary folder that is removed in the end. So is Spark's log, unless
     something fails: then the error says where it is. Spark itself runs on, as after
@@ -85,14 +85,14 @@ def on_spark(*, auctions: int, seed: int, rows_per_batch: int) -> Iterator[Runne
     folder = Path(tempfile.mkdtemp(prefix="penstock-demo-"))
     checkpoints, log = folder / "checkpoints", folder / "spark.log"
     checkpoints.mkdir()
-    rubbish = folder
+    to_remove = folder
     try:
         with _failures_on_one_line(log):
             spark = session(cores=SHARDS, log=log, settings=_SHORT_RUN)
             options = scenario.source_options(auctions, seed)
             source = spark.readStream.format("penstock-market").options(**options)
             source = source.option("rowsPerBatch", rows_per_batch)
-            # Read by all joins: to find out their columns, Spark starts Python for each.
+            # Shared by all joins, as Spark starts Python to find the columns of each.
             frames = {name: source.option("stream", name).load() for name in ("auctions", "bids")}
 
         def run(join: Join, tell: Tell) -> Streamed:
@@ -102,10 +102,10 @@ def on_spark(*, auctions: int, seed: int, rows_per_batch: int) -> Iterator[Runne
         yield run
     except _SparkError:
         if log.exists():  # the error says where it is
-            rubbish = checkpoints
+            to_remove = checkpoints
         raise
     finally:
-        shutil.rmtree(rubbish, ignore_errors=True)
+        shutil.rmtree(to_remove, ignore_errors=True)
 
 
 def _run(
@@ -115,13 +115,13 @@ def _run(
     name = f"demo_{uuid4().hex}"  # of the query, and of the table of its results
     rows = 0
 
-    def told(update: Update) -> None:
+    def report(update: Update) -> None:
         nonlocal rows
         if update.query == name:  # another join may run in the same session
             rows += update.rows
             tell(update.batch + 1, rows)
 
-    listener = Listener(told)
+    listener = Listener(report)
     spark.streams.addListener(listener)
     try:
         query = (
@@ -156,7 +156,7 @@ class _SparkError(SessionError):
 
 @contextmanager
 def _failures_on_one_line(log: Path) -> Iterator[None]:
-    """Say in a line what Spark says on pages."""
+    """Raise the failures of Spark with messages of one line."""
     try:
         yield
     except PenstockError:

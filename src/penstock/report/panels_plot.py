@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from penstock.report.plot_style import BLACK, clear_axes, mark_place, titled_figure
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -16,45 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Line", "Panel", "Pen", "save_panels_plot"]
+    from penstock.report.plot_style import Pen
+
+__all__ = ["Line", "Panel", "save_panels_plot"]
 
 Floats = npt.NDArray[np.float64]
 
-# The inks of the picture of recall over time.
-_INK = "#222222"
-_QUIET = "#666666"
+# Kept free, in inches: for the title above, the axis below and at the left, the key at the right.
+_TOP, _BOTTOM, _LEFT, _KEY = 1.3, 0.7, 0.95, 2.9
 _INCHES_WIDE = 12.0
 _INCHES_PER_ROW = 4.3
 _INCHES_OF_ONE = 5.7  # a single row of panels has the whole height to itself
-_DOTS = 100
-# Kept free, in inches: for the title above, the axis below and at the left, the key at the right.
-_TOP, _BOTTOM, _LEFT, _KEY = 1.3, 0.7, 0.95, 2.9
 _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.42, 0.62
-
-
-@dataclass(frozen=True)
-class Pen:
-    """How a line is drawn, and what the key calls it.
-
-    Attributes
-    ----------
-    label
-        Its words in the key.
-    colour
-        As Matplotlib knows it.
-    style
-        Of the line, as Matplotlib knows it; ``"none"`` for dots alone.
-    dot
-        The mark at each point, as Matplotlib knows it; ``""`` for none.
-    width
-        Of the line, in points.
-    """
-
-    label: str
-    colour: str
-    style: str | tuple[int, tuple[float, ...]] = "solid"
-    dot: str = ""
-    width: float = 2.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +82,7 @@ def save_panels_plot(
     y_top: float = 1.0,
     x_limits: tuple[float, float] | None = None,
 ) -> None:
-    """Draw panels that share their axes, and save them.
+    """Draw panels that share their axes, with one key for all of them, and save them.
 
     Parameters
     ----------
@@ -124,24 +99,24 @@ def save_panels_plot(
     x_percent, y_percent
         Whether the axis goes from 0 to 1 and is shown as percent.
     y_top
-        Where it ends, if it is; otherwise that of a panel counts, or that of its lines.
+        Where the y-axis ends if it is in percent. Otherwise the `y_top` of the panel counts, or
+        its lines do.
     x_limits
         Of the x-axis; None for those of the lines.
     """
-    # Matplotlib takes half a second to load: only for those who draw. Without pyplot there is no
-    # display to look for and no global state.
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     inner = _INCHES_OF_ONE - _TOP if rows == 1 else _INCHES_PER_ROW - _BETWEEN_ROWS
     tall = _TOP + _BOTTOM + rows * inner + (rows - 1) * _BETWEEN_ROWS
-    figure = Figure(figsize=(_INCHES_WIDE, tall), dpi=_DOTS, facecolor="white")
     wide = (_INCHES_WIDE - _LEFT - _KEY - (columns - 1) * _BETWEEN_COLUMNS) / columns
-    left = _LEFT / _INCHES_WIDE
-    figure.text(left, 1 - 0.48 / tall, title, fontsize=18, fontweight="bold", color=_INK)
-    figure.text(left, 1 - 0.79 / tall, subtitle, fontsize=12, color=_QUIET)
-
+    figure = titled_figure(
+        (_INCHES_WIDE, tall),
+        title,
+        subtitle,
+        left=_LEFT / _INCHES_WIDE,
+        heights=(1 - 0.48 / tall, 1 - 0.79 / tall),
+        sizes=(18, 12),
+    )
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
         x = _LEFT + column * (wide + _BETWEEN_COLUMNS)
@@ -151,7 +126,8 @@ def save_panels_plot(
         )
         for line in panel.lines:
             _draw(axes, line)
-        _frame(axes, x_percent=x_percent, x_marks=10 // columns)
+        _mark_x_axis(axes, percent=x_percent, marks=10 // columns)
+        clear_axes(axes, 11)
         if y_percent if panel.y_percent is None else panel.y_percent:
             top = y_top if panel.y_top is None else panel.y_top
             marks = np.arange(0.0, top + 1e-9, 0.1 if top < 0.8 else 0.2)
@@ -161,16 +137,17 @@ def save_panels_plot(
             axes.set_ylim(0, panel.y_top)
         if x_limits is not None:
             axes.set_xlim(*x_limits)
-        axes.set_title(panel.title, loc="left", fontsize=12.5, fontweight="bold", color=_INK)
+        axes.set_title(panel.title, loc="left", fontsize=12.5, fontweight="bold", color=BLACK)
         if column:
             axes.tick_params(labelleft=False)
         else:
-            axes.set_ylabel(panel.y_title or y_title, fontsize=12, color=_INK, labelpad=8)
+            axes.set_ylabel(panel.y_title or y_title, fontsize=12, color=BLACK, labelpad=8)
         if number + columns >= len(panels):
-            axes.set_xlabel(x_title, fontsize=12, color=_INK, labelpad=6)
+            axes.set_xlabel(x_title, fontsize=12, color=BLACK, labelpad=6)
         if panel.mark is not None:
-            _point_out(axes, *panel.mark, panel.mark_height)
-    _key(figure, panels, tall)
+            place, words = panel.mark
+            mark_place(axes, place, words, panel.mark_height, unit="axes fraction", gap=6, size=11)
+    _add_key(figure, panels, tall)
     figure.savefig(path)
 
 
@@ -192,47 +169,24 @@ def _draw(axes: Axes, line: Line) -> None:
     )
 
 
-def _frame(axes: Axes, *, x_percent: bool, x_marks: int) -> None:
-    """Set up the axes: a light grid, no box."""
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # as above
+def _mark_x_axis(axes: Axes, *, percent: bool, marks: int) -> None:
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 -- slow to load
 
-    if x_percent:
-        marks = np.linspace(0, 1, 6 if x_marks > 2 else 3)
+    if percent:
+        places = np.linspace(0, 1, 6 if marks > 2 else 3)
         axes.set_xlim(0, 1)
-        axes.set_xticks(marks, [f"{mark:.0%}" for mark in marks])
+        axes.set_xticks(places, [f"{place:.0%}" for place in places])
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(x_marks, integer=True, steps=[1, 2, 5, 10]))
-    axes.tick_params(colors=_INK, labelsize=11, length=0, pad=6)
-    axes.grid(color="#DDDDDD", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color("#999999")
+        axes.xaxis.set_major_locator(MaxNLocator(marks, integer=True, steps=[1, 2, 5, 10]))
 
 
-def _point_out(axes: Axes, place: float, words: str, height: float) -> None:
-    """Draw a thin line at a place, with words beside it."""
-    axes.axvline(place, color="#999999", linewidth=1.0, linestyle=(0, (1, 2)))
-    axes.annotate(
-        words,
-        xy=(place, height),
-        xycoords=("data", "axes fraction"),
-        xytext=(6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=11,
-        color=_QUIET,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
-    )
-
-
-def _key(figure: Figure, panels: Sequence[Panel], tall: float) -> None:
+def _add_key(figure: Figure, panels: Sequence[Panel], tall: float) -> None:
     """Name the lines, each once, to the right of all panels."""
     handles: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(str(label), handle)
-    # Top of the key is what is drawn on top.
+    # The line on top of the others is at the top of the key.
     order = list(dict.fromkeys(line.pen.label for panel in panels for line in panel.lines))[::-1]
     figure.legend(
         [handles[label] for label in order],

@@ -16,7 +16,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def picture_place(given: Path, option: str, name: str) -> Path:
-    """Give the file in which a picture is to be saved, and make its folder if there is none.
+    """Return the file in which a picture is to be saved, and make its folder if there is none.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def picture_place(given: Path, option: str, name: str) -> Path:
 
 
 def file_place(place: Path, option: str) -> Path:
-    """Give the file in which output is to be saved, and make its folder if there is none.
+    """Return the file in which output is to be saved, and make its folder if there is none.
 
     Raises
     ------

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Terminal"]
 
-# Wide enough for any table of ours: what reads a pipe or a file has no margin to wrap at.
+# Wide enough for any of our tables: a pipe or a file has no margin to wrap at.
 _PLAIN_WIDTH = 240
 
 
 class Terminal:
-    """Standard output for results and standard error for progress, written for whoever reads them.
+    """Standard output for results and standard error for progress, for people and for programs.
 
     A terminal gets colours, lines wrapped at its margin, and while work goes on a spinner with
     words that change. A pipe or a file gets plain lines: for progress, one for each piece of work
@@ -33,7 +33,7 @@ class Terminal:
     is_terminal
         Whether a terminal shows both; None to ask the system about each.
     patience
-        After how many seconds of work a reader who sees no spinner is told what is going on.
+        Seconds of work after which progress is printed where there is no spinner.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Terminal:
         self._console.print(text, soft_wrap=not self._is_terminal)
 
     def line(self, text: str) -> None:
-        """Print a line that is not to be broken: a command or a path, to be copied whole."""
+        """Print a line without breaking it: a command or a path, to be copied whole."""
         self._console.print(text, soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -100,9 +100,9 @@ class Terminal:
 
     @contextmanager
     def step(self, words: str) -> Iterator[Callable[[str], None]]:
-        """Say what is going on while the body of a ``with`` runs.
+        """Report what is going on while the body of a ``with`` runs.
 
-        Gives a function to be called, from any thread, with words on how far it is. Only a
+        Yields a function to be called, from any thread, with words on how far it is. Only a
         terminal shows these, each in place of the last.
         """
         if self._progress is not None:

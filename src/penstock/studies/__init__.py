@@ -1,4 +1,4 @@
-"""Studies: figures of the papers run anew, and some of our own.
+"""Studies: figures of the papers run again, and some of our own.
 
 Each is a grid of points that are measured independently, in this process or spread over Spark.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SpecificationError, did_you_mean, must
+from penstock.report.tables import Table
 from penstock.studies import (
     coverage,
     drift,
@@ -24,7 +25,7 @@ from penstock.studies import (
     srivastava04_fig9,
     srivastava04_s2,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,17 +41,17 @@ STUDIES: Mapping[str, Study[Any, Any]] = {
     "srivastava04-fig9": srivastava04_fig9.STUDY,  # and against how much the attribute varies
     "kulkarni08-fig2": kulkarni08_fig2.STUDY,  # importance against memory
     "kulkarni08-fig3": kulkarni08_fig3.STUDY,  # against the window
-    "kulkarni08-fig4": kulkarni08_fig4.STUDY,  # against the number of values, all as important
+    "kulkarni08-fig4": kulkarni08_fig4.STUDY,  # against the number of values, all equally important
     "kulkarni08-fig5": kulkarni08_fig5.STUDY,  # against the unproductivity threshold
     "kulkarni08-table6": kulkarni08_table6.STUDY,  # what it saves to recompute priorities rarely
     "coverage": coverage.STUDY,  # how far intervals of a sample can be trusted
     "drift": drift.STUDY,  # recall over time when the streams change
-    "fairness": fairness.STUDY,  # importance against fairness to tuples
+    "fairness": fairness.STUDY,  # importance against fairness between rows
 }
 
 
 def study_of(name: str) -> Study[Any, Any]:
-    """Give the study of that id.
+    """Return the study of that id.
 
     Raises
     ------

@@ -1,18 +1,14 @@
-"""The paper's synthetic streams under the age model, as what a study joins."""
+"""The paper's synthetic streams under the age model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from penstock.predicates import Equal
-from penstock.spec import Stream
-from penstock.studies.workload import Workload
+from penstock.studies.workload import ARRIVALS_PER_RATE, Workload, first_stream_windowed
 from penstock.testing import age_model
 
 __all__ = ["AgeScenario"]
-
-# With the paper's arrivals, gaps of 1/2r to 2/r, a stream brings so much of its rate.
-_REAL = 0.8
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,7 @@ class AgeScenario:
     window
         W1.
     windows
-        How long the streams are, in windows; recall is measured from the third on.
+        Length of the streams, in windows; recall is measured from the third on.
     seed
         Of the streams.
     """
@@ -42,11 +38,11 @@ class AgeScenario:
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
-        return f"{self.curve}, {_REAL * self.rate_1 * self.window:,.0f} rows"
+        """Its name in panels and tables."""
+        return f"{self.curve}, {ARRIVALS_PER_RATE * self.rate_1 * self.window:,.0f} rows"
 
     def make(self) -> Workload:
-        """Make the two streams and the truth about them."""
+        """Make the two streams, with their true age curve."""
         made = age_model(
             curve=self.curve,
             rate_1=self.rate_1,
@@ -57,14 +53,11 @@ class AgeScenario:
             seed=self.seed,
         )
         return Workload(
-            streams={
-                "s1": Stream(time="time", window=self.window),
-                "s2": Stream(time="time", window=0),
-            },
+            streams=first_stream_windowed(self.window),
             on=Equal("id"),
             tables={"s1": made.s1, "s2": made.s2},
             curve=made.curve,
-            rate=_REAL * self.rate_1,
+            rate=ARRIVALS_PER_RATE * self.rate_1,
             window=self.window,
             measured_from=2 * self.window,
         )

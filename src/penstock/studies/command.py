@@ -10,9 +10,9 @@ import typer
 
 from penstock.errors import SessionError
 from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
 from penstock.studies import STUDIES, study_of
-from penstock.studies.page import check_page, write_table
 from penstock.studies.run import measure_here, measure_on_spark
 from penstock.studies.study import as_json
 
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["study"]
 
+# The section of a study's page that has its table.
+_SECTION = "table"
+
 study = typer.Typer(
-    no_args_is_help=True, help="Run figures of the papers anew, and studies of our own."
+    no_args_is_help=True, help="Run figures of the papers again, and studies of our own."
 )
 
 
 @study.command(name="list")
 def list_studies() -> None:
-    """List the studies: what each shows, and whose figure it is."""
+    """List the studies: what each shows, and which figure of which paper it is."""
     Terminal().table(
         ["study", "what it shows", "figure of"],
         [(each.id, each.title, each.reference) for each in STUDIES.values()],
@@ -37,7 +40,7 @@ def list_studies() -> None:
 
 @study.command()
 def run(
-    name: Annotated[str, typer.Argument(metavar="ID", help="As penstock study list has it.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="A name from penstock study list.")],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="A few small points, in seconds.")] = False,
     local: Annotated[
@@ -55,17 +58,19 @@ def run(
         typer.Option(
             "--json",
             metavar="FILE",
-            help="Also write the figures here; - for standard output, and then nothing else there.",
+            help="Also write the figures here; - for standard output, which then has nothing else.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--write", metavar="PAGE", help="Also renew the table on this Markdown page."),
+        typer.Option(
+            "--write", metavar="PAGE", help="Also replace the table on this Markdown page."
+        ),
     ] = None,
 ) -> None:
     """Run a study on this machine's cores, print what it found and draw it.
 
-    The points of its grid are spread over Spark; what each gives does not depend on that.
+    The points of its grid are spread over Spark, which does not change the figures.
     """
     terminal = Terminal()
     asked = study_of(name)
@@ -74,7 +79,7 @@ def run(
     if json_file is not None and json_file != STDOUT:
         json_file = file_place(json_file, "--json")
     if page is not None:
-        check_page(page)
+        read_page(page, [_SECTION])
     if local:
         found = measure_here(asked, quick=quick, step=terminal.step)
     else:
@@ -83,7 +88,7 @@ def run(
         asked.draw(found, picture)
     table = asked.table(found)
     if page is not None:
-        write_table(page, table)
+        write_sections(page, {_SECTION: table.as_markdown()})
     if json_file is not None:
         figures = {
             "study": asked.id,

@@ -1,4 +1,4 @@
-"""Who takes part in the studies: one table, so that each is called and drawn alike everywhere."""
+"""The contenders of the studies of recall, with one name and one look everywhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.budget import Budget
 from penstock.goals import MaxSubset
-from penstock.report.panels_plot import Pen
+from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,17 +15,12 @@ if TYPE_CHECKING:
     from penstock.join import Join
     from penstock.studies.workload import Workload
 
-__all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "join_of"]
-
-# Okabe and Ito's colours, which all kinds of colour vision tell apart. Styles differ, too, for
-# print without colour and for lines that lie on each other.
-_VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
-_ORANGE, _SKY, _GREY, _BLACK = "#E69F00", "#56B4E9", "#777777", "#222222"
+__all__ = ["CONTENDERS", "OPTIMUM", "THEORY", "Contender", "Look", "join_of"]
 
 
 @dataclass(frozen=True)
-class Contender:
-    """One way to spend the memory, or a yardstick for the others.
+class Look:
+    """How tables and pictures show a contender.
 
     Attributes
     ----------
@@ -33,21 +28,36 @@ class Contender:
         Its column in tables.
     pen
         Its line in pictures.
-    strategy
-        The name that the join is given; None for Penstock's own choice.
-    told
-        Whether it is given the true age curve.
-    learns
-        Whether it spends a part of its memory on tuples that are monitored. Those who learn
-        nothing are left all of it, as in the paper; then their recall cannot be estimated.
-    half_life
-        What was learnt so many windows ago counts half.
     """
 
     heading: str
     pen: Pen
+
+    @property
+    def words(self) -> str:
+        """The heading in one line."""
+        return self.heading.replace("\n", " ")
+
+
+@dataclass(frozen=True)
+class Contender(Look):
+    """A strategy in the studies, or a yardstick for the others.
+
+    Attributes
+    ----------
+    strategy
+        The name that the join is given; None for Penstock's own choice.
+    knows_curve
+        Whether it is given the true age curve.
+    learns
+        Whether it spends a part of its memory on monitored rows. Contenders that learn nothing
+        have all of it, as in the paper; then their recall cannot be estimated.
+    half_life
+        What was learned this many windows ago counts half.
+    """
+
     strategy: str | None = None
-    told: bool = False
+    knows_curve: bool = False
     learns: bool = False
     half_life: float = MaxSubset.half_life
 
@@ -55,35 +65,38 @@ class Contender:
 THEORY = "theory"
 OPTIMUM = "optimum"
 
-# In the order in which they are drawn, one over the other.
+# In drawing order: the last lies on top.
 CONTENDERS: Mapping[str, Contender] = {
-    OPTIMUM: Contender("optimum", Pen("offline optimum", _GREY, (0, (4, 3)), width=1.6)),
+    OPTIMUM: Contender("optimum", Pen("offline optimum", GREY, (0, (4, 3)), width=1.6)),
     "until-expiry": Contender(
-        "until-expiry", Pen("UNTIL-EXPIRY", _PURPLE, (0, (6, 2))), "until-expiry"
+        "until-expiry", Pen("UNTIL-EXPIRY", PURPLE, (0, (6, 2))), "until-expiry"
     ),
-    "recent": Contender("recent", Pen("RECENT", _VERMILION), "recent"),
-    "prob": Contender("prob", Pen("PROB, learnt", _ORANGE, (0, (2, 1))), "prob", learns=True),
+    "recent": Contender("recent", Pen("RECENT", VERMILION), "recent"),
+    "prob": Contender("prob", Pen("PROB, learned", ORANGE, (0, (2, 1))), "prob", learns=True),
     "age-told": Contender(
-        "age, told", Pen("AGE, told the curve", _SKY, width=4.0), "age", told=True
+        "age, told", Pen("AGE, told the curve", SKY, width=4.0), "age", knows_curve=True
     ),
     "age-first": Contender(
-        "age, told\nfirst", Pen("AGE, told the first curve", _SKY, width=4.0), "age", told=True
+        "age, told\nfirst",
+        Pen("AGE, told the first curve", SKY, width=4.0),
+        "age",
+        knows_curve=True,
     ),
-    "age": Contender("age", Pen("AGE, learnt", _BLUE), "age", learns=True),
-    "choice": Contender("choice", Pen("Penstock's choice", _GREEN, (0, (3, 2))), learns=True),
+    "age": Contender("age", Pen("AGE, learned", BLUE), "age", learns=True),
+    "choice": Contender("choice", Pen("Penstock's choice", GREEN, (0, (3, 2))), learns=True),
     "choice-quick": Contender(
         "choice, quick",
-        Pen("choice, half-life 1/2", _GREEN, (0, (1, 1.5)), width=1.8),
+        Pen("choice, half-life 1/2", GREEN, (0, (1, 1.5)), width=1.8),
         learns=True,
         half_life=0.5,
     ),
-    THEORY: Contender("eq. 3", Pen("AGE by eq. 3", _BLACK, "none", dot="o")),
+    THEORY: Contender("eq. 3", Pen("AGE by eq. 3", BLACK, "none", dot="o")),
 }
 
 
 def join_of(contender: str, made: Workload, rows: int, seed: int) -> Join:
-    """Give the join with which a contender spends so many rows on a workload."""
-    who = CONTENDERS[contender]
-    curve = {"s1": made.told.tolist()} if who.told else None
-    goal = MaxSubset(strategy=who.strategy, curve=curve, half_life=who.half_life)
-    return made.join(goal, Budget(rows=rows, monitor=None if who.learns else 0), seed)
+    """Return the join of a contender, with a budget of `rows`, over a workload."""
+    chosen = CONTENDERS[contender]
+    curve = {"s1": made.curve_in_parts.tolist()} if chosen.knows_curve else None
+    goal = MaxSubset(strategy=chosen.strategy, curve=curve, half_life=chosen.half_life)
+    return made.join(goal, Budget(rows=rows, monitor=None if chosen.learns else 0), seed)

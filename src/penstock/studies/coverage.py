@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.report.panels_plot import Line, Panel, Pen, save_panels_plot
+from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.plot_style import Pen
+from penstock.report.tables import Table
 from penstock.statistics.cluster_sample import average_of, total_of
 from penstock.studies.frequency_scenario import FrequencyScenario, streams_of
-from penstock.studies.sampled_results import SampledResults
-from penstock.studies.samplers import OURS, sample
-from penstock.studies.study import Study, Table
+from penstock.studies.samplers import OURS, SampledResults, sample
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,11 +35,11 @@ _CORRELATIONS: tuple[Correlation, ...] = ("IC", "UC", "DC")
 _SKEWS = (0.5, 1.0, 2.0)
 _NAMES = {"IC": "Inversely correlated", "UC": "Uncorrelated", "DC": "Directly correlated"}
 _X_LIMITS = (0.35, 2.15)
-# Intervals of which a share is shown.
+# Intervals, at least, of which a share is shown.
 _FEWEST = 10
 
 FIGURES = ("count", "sum of S1", "sum of S2", "average of S1", "average of S2")
-"""What is estimated; S1 and S2 are the stream that has the attribute."""
+"""What is estimated; S1 or S2 is the stream that has the attribute."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class CoverageRow:
     scenario, contender, seed
         The point.
     windows
-        In which there was something to estimate.
+        Those in which there was something to estimate.
     said
         Windows for which an interval was given.
     right
@@ -80,7 +81,7 @@ class CoverageRow:
 def _run(point: CoveragePoint) -> CoverageRow:
     scenario = point.scenario
     streams = streams_of(scenario)
-    # Windows that do not overlap tell more than so many that do.
+    # Windows that do not overlap are independent of each other.
     edges = np.arange(scenario.measured_from, scenario.duration + 1, scenario.window)
     truths = _truths(SampledResults.exact(streams), edges)
     sampled = sample(point.contender, streams, point.memory, scenario.seed)
@@ -105,7 +106,7 @@ def _run(point: CoveragePoint) -> CoverageRow:
 
 
 def _truths(exact: SampledResults, edges: Floats) -> Floats:
-    """Give the true figures of each window."""
+    """Return the true figures of each window."""
     places = np.searchsorted(exact.times, edges, side="right")
     counts = np.diff(places).astype(np.float64)
     sums = [
@@ -117,7 +118,7 @@ def _truths(exact: SampledResults, edges: Floats) -> Floats:
 
 
 def _estimates(sampled: SampledResults, rows: slice) -> list[SampleEstimate]:
-    """Give the estimated figures of a window, as `penstock.estimate` has them."""
+    """Return the estimated figures of a window, as `penstock.estimate` has them."""
     weights, clusters = sampled.weights[rows], sampled.clusters[rows]
     values = [_attribute(sampled, of)[rows] for of in ("s1", "s2")]
     return [
@@ -132,7 +133,7 @@ def _attribute(results: SampledResults, of: str) -> Floats:
 
 
 def covered(estimate: SampleEstimate, truth: float) -> bool:
-    """Say whether there is an interval and the truth is in it, but for the noise of sums.
+    """Return whether there is an interval and the truth is in it, within the rounding of sums.
 
     Examples
     --------
@@ -158,7 +159,7 @@ class _Coverage:
     mean: Floats
 
 
-def _together(rows: Iterable[CoverageRow]) -> dict[tuple[str, str], _Coverage]:
+def _over_seeds(rows: Iterable[CoverageRow]) -> dict[tuple[str, str], _Coverage]:
     found: dict[tuple[str, str], list[CoverageRow]] = {}
     for row in rows:
         found.setdefault((row.scenario, row.contender), []).append(row)
@@ -174,7 +175,7 @@ def _together(rows: Iterable[CoverageRow]) -> dict[tuple[str, str], _Coverage]:
 
 
 def _table(rows: Sequence[CoverageRow]) -> Table:
-    found = _together(rows)
+    found = _over_seeds(rows)
     headings = (
         "streams",
         "sample",
@@ -184,7 +185,7 @@ def _table(rows: Sequence[CoverageRow]) -> Table:
     lines = [
         (
             scenario,
-            OURS[contender].heading.replace("\n", " "),
+            OURS[contender].words,
             _percent(each.mean[0]),
             *(
                 _percent(share)
@@ -209,12 +210,12 @@ def _percent(share: float) -> str:
 
 
 def _chance(windows: int) -> float:
-    """Give twice the deviation, in percent, of a share of 95 % of so many."""
+    """Return twice the deviation, in percent, of a share of 95 % of this many windows."""
     return float(200 * np.sqrt(0.95 * 0.05 / windows))
 
 
 def _draw(rows: Sequence[CoverageRow], path: Path) -> None:
-    found = _together(rows)
+    found = _over_seeds(rows)
     scenarios = [row.scenario.partition(", Z = ") for row in rows]
     correlations = dict.fromkeys(each[0] for each in scenarios)
     skews = sorted({float(each[2]) for each in scenarios})
@@ -232,13 +233,13 @@ def _draw(rows: Sequence[CoverageRow], path: Path) -> None:
         at = FIGURES.index(figure)
         for correlation in correlations:
             lines = [promised] if is_right else []
-            for name, who in OURS.items():
+            for name, sampler in OURS.items():
                 own = [found.get((f"{correlation}, Z = {skew:g}", name)) for skew in skews]
                 shares = [
                     np.nan if each is None else (each.right if is_right else each.said)[at]
                     for each in own
                 ]
-                lines.append(Line(replace(who.pen, dot="o"), np.array(skews), np.array(shares)))
+                lines.append(Line(replace(sampler.pen, dot="o"), np.array(skews), np.array(shares)))
             panels.append(Panel(_NAMES[correlation], lines, y_title=axis))
     save_panels_plot(
         path,
@@ -255,7 +256,7 @@ def _draw(rows: Sequence[CoverageRow], path: Path) -> None:
 def _scenarios(
     correlation: Correlation, zipf: float, seeds: int, windows: float
 ) -> list[FrequencyScenario]:
-    """Make windows of 2,000 rows: in the paper's of 400 there are too few clusters for most."""
+    """Make windows of 2,000 rows: the paper's, of 400, mostly have too few clusters."""
     return [
         FrequencyScenario(correlation, zipf, rate_1=5.0, rate_2=1.0, windows=windows, seed=seed)
         for seed in range(seeds)

@@ -1,4 +1,4 @@
-"""Our own study: how recall falls when the streams change, and comes back as that is learnt."""
+"""Our own study: how recall falls when the streams change, and recovers as a join learns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from penstock.predicates import Equal
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.contenders import CONTENDERS, join_of
-from penstock.studies.drifting import DriftingCurve, DriftingKeys
-from penstock.studies.study import Study, Table
-from penstock.studies.workload import exact_times, result_times, workload
+from penstock.studies.study import Study
+from penstock.studies.workload import (
+    ARRIVALS_PER_RATE,
+    Workload,
+    exact_times,
+    first_stream_windowed,
+    result_times,
+    workload,
+)
+from penstock.testing import age_model, frequency_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,18 +31,149 @@ if TYPE_CHECKING:
 
     from penstock.studies.workload import Scenario
 
-__all__ = ["STUDY", "DriftPoint", "DriftRow"]
+__all__ = ["STUDY", "DriftPoint", "DriftRow", "DriftingCurve", "DriftingKeys"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _MEMORY = 0.1
-# To a window.
+# Per window.
 _BINS = 5
-# Recall has come back where it is so near to what the best contender ends at.
+# Recall is back where it reaches this share of the best contender's at the end.
 _NEAR = 0.9
-# Windows at the end over which that is taken.
+# Windows at the end over which that is measured.
 _LAST = 3
+
+
+@dataclass(frozen=True)
+class DriftingCurve:
+    """Streams under the age model whose curve changes in the middle.
+
+    The first stream stays the same. From the middle on, the second one chooses its partners by the
+    second curve.
+
+    Parameters
+    ----------
+    before, after
+        The curves.
+    rate_1, rate_2
+        r1 and r2; the streams really bring 0.8 of it.
+    window
+        W1.
+    windows
+        How long the streams are, in windows.
+    seed
+        Of the streams.
+    """
+
+    before: str = "DEC"
+    after: str = "INC"
+    rate_1: float = 20.0
+    rate_2: float = 100.0
+    window: float = 500.0
+    windows: float = 20.0
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name in panels and tables."""
+        return f"age curve: {self.before}, then {self.after}"
+
+    def make(self) -> Workload:
+        """Make the streams; the curve that goes with them is the one before the change."""
+        duration = self.windows * self.window
+        one, other = (
+            age_model(
+                curve=curve,
+                rate_1=self.rate_1,
+                rate_2=self.rate_2,
+                window=self.window,
+                duration=duration,
+                results_per_row=self.rate_2 / self.rate_1,
+                seed=self.seed,
+            )
+            for curve in (self.before, self.after)
+        )
+        # The same seed draws the same times of arrival, whatever the curve.
+        half = duration / 2
+        s2 = pa.concat_tables(
+            [
+                one.s2.filter(pc.less(one.s2["time"], half)),
+                other.s2.filter(pc.greater_equal(other.s2["time"], half)),
+            ]
+        )
+        return Workload(
+            streams=first_stream_windowed(self.window),
+            on=Equal("id"),
+            tables={"s1": one.s1, "s2": s2},
+            curve=one.curve,
+            rate=ARRIVALS_PER_RATE * self.rate_1,
+            window=self.window,
+            measured_from=2 * self.window,
+        )
+
+
+@dataclass(frozen=True)
+class DriftingKeys:
+    """Streams under the frequency model whose hot keys change in the middle.
+
+    Keys follow Zipf's law, the same in both streams. From the middle on, every key is moved by half
+    of the domain.
+
+    Parameters
+    ----------
+    keys
+        Different ones.
+    zipf
+        Z, how hot the hot ones are.
+    rate_1, rate_2, window, windows, seed
+        As in `DriftingCurve`.
+    """
+
+    keys: int = 1_000
+    zipf: float = 1.0
+    rate_1: float = 10.0
+    rate_2: float = 2.5
+    window: float = 500.0
+    windows: float = 20.0
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name in panels and tables."""
+        return f"keys: Zipf {self.zipf:g}, then others are hot"
+
+    def make(self) -> Workload:
+        """Make the streams; under this model results are spread evenly over a row's life."""
+        duration = self.windows * self.window
+        made = frequency_model(
+            zipf=self.zipf,
+            correlation="DC",
+            domain=self.keys,
+            rate_1=self.rate_1,
+            rate_2=self.rate_2,
+            duration=duration,
+            seed=self.seed,
+        )
+        alike = float((made.frequencies_1 * made.frequencies_2).sum())
+        results = ARRIVALS_PER_RATE * self.rate_2 * self.window * alike
+        return Workload(
+            streams=first_stream_windowed(self.window),
+            on=Equal("key"),
+            tables={
+                name: self._moved(table, duration / 2)
+                for name, table in (("s1", made.s1), ("s2", made.s2))
+            },
+            curve=np.full(20, results / 20),
+            rate=ARRIVALS_PER_RATE * self.rate_1,
+            window=self.window,
+            measured_from=2 * self.window,
+        )
+
+    def _moved(self, table: pa.Table, since: float) -> pa.Table:
+        keys, times = (table[name].to_numpy() for name in ("key", "time"))
+        moved = np.where(times < since, keys, (keys + self.keys // 2) % self.keys)
+        return table.set_column(table.schema.get_field_index("key"), "key", pa.array(moved))
 
 
 @dataclass(frozen=True)
@@ -66,7 +208,7 @@ class DriftRow:
     exact: Counts
 
     def recall(self, start: float, end: float) -> float:
-        """Give the recall between two times, in windows; NaN where there was nothing to find."""
+        """Return the recall between two times, in windows; NaN where there was nothing to find."""
         bins = slice(round(start * _BINS), round(end * _BINS))
         exact = int(self.exact[bins].sum())
         return int(self.found[bins].sum()) / exact if exact else float("nan")
@@ -78,15 +220,15 @@ class DriftRow:
 
     @property
     def ends(self) -> Floats:
-        """Where windows end that begin at a bin each, in windows."""
+        """The ends of windows, of which one begins at each bin; in windows."""
         return np.arange(_BINS, self.exact.size + 1) / _BINS
 
     def in_windows(self) -> Floats:
-        """Give the recall of each of those windows."""
+        """Return the recall of each of those windows."""
         return np.array([self.recall(end - 1, end) for end in self.ends])
 
     def after(self) -> Floats:
-        """Give the recall of those that begin at the change or later."""
+        """Return the recall of those that begin at the change or later."""
         return self.in_windows()[self.ends >= self.change + 1 - 1e-9]
 
     @property
@@ -95,7 +237,7 @@ class DriftRow:
         return self.recall(self.end - _LAST, self.end)
 
     def back_after(self, recall: float) -> float:
-        """Give how long after the change the first window begins that has so much; NaN if none."""
+        """Return when, after the change, the first window with this recall begins; NaN if none."""
         enough = np.flatnonzero(self.after() >= recall)
         return int(enough[0]) / _BINS if enough.size else float("nan")
 
@@ -128,7 +270,7 @@ def _table(rows: Sequence[DriftRow]) -> Table:
     lines = [
         (
             row.scenario,
-            CONTENDERS[row.contender].heading.replace("\n", " "),
+            CONTENDERS[row.contender].words,
             *(
                 f"{100 * recall:.1f}"
                 for recall in (
@@ -145,8 +287,8 @@ def _table(rows: Sequence[DriftRow]) -> Table:
     note = (
         f"Memory is {rows[0].memory:.0%} of a full window. Before: from the third window to the "
         f"change. At worst: over one window. At the end: over the last {_LAST} windows. Back: "
-        f"so long after the change begins the first window that is within {1 - _NEAR:.0%} of what "
-        f"the best one has at the end."
+        f"when, after the change, the first window begins that is within {1 - _NEAR:.0%} of the "
+        f"best recall at the end."
     )
     return Table(headings, lines, [note])
 

@@ -1,4 +1,4 @@
-"""Our own study: what fairness to tuples costs in importance."""
+"""Our own study: what fairness between rows costs in importance."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.goals import MaxImportance
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
-from penstock.studies.importance_contenders import CONTENDERS, EXACT, OURS
-from penstock.studies.study import Study, Table
-from penstock.studies.users_scale import UsersScale
+from penstock.report.tables import Table
+from penstock.studies.importance_contenders import CONTENDERS, EXACT, OURS, importance_goal
+from penstock.studies.importance_settings import UsersScale
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ _ZIPFS = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class FairnessPoint:
-    """One contender on one pair of streams; ours with so much `fairness` asked for."""
+    """One contender on one pair of streams; ours with the `fairness` that is asked for."""
 
     scale: UsersScale
     contender: str
@@ -46,7 +46,7 @@ class FairnessRow:
     results
         Results as a part of its.
     fairness
-        Jain's index of how long tuples stayed.
+        Jain's index of how long rows stayed.
     """
 
     streams: str
@@ -61,7 +61,7 @@ class FairnessRow:
 def _run(point: FairnessPoint) -> FairnessRow:
     scale = point.scale
     if point.contender == OURS:
-        found = scale.replayed(MaxImportance(of="importance", fairness=point.asked))
+        found = scale.replay(importance_goal(fairness=point.asked))
     else:
         found = scale.measure(point.contender)
     exact = scale.measure(EXACT)
@@ -76,10 +76,10 @@ def _run(point: FairnessPoint) -> FairnessRow:
     )
 
 
-def _together(
+def _over_seeds(
     rows: Iterable[FairnessRow],
 ) -> dict[tuple[str, str, float], tuple[float, float, float, float]]:
-    """Give means over seeds of importance, results and fairness, and the spread of the first."""
+    """Return means over seeds of importance, results and fairness, and the spread of the first."""
     found: dict[tuple[str, str, float], list[FairnessRow]] = {}
     for row in rows:
         found.setdefault((row.streams, row.contender, row.asked), []).append(row)
@@ -104,7 +104,7 @@ def _table(rows: Sequence[FairnessRow]) -> Table:
             f"{100 * results:.1f}",
             f"{100 * fairness:.0f}",
         )
-        for (streams, name, asked), (share, results, fairness, spread) in _together(rows).items()
+        for (streams, name, asked), (share, results, fairness, spread) in _over_seeds(rows).items()
     ]
     headings = (
         "streams",
@@ -119,12 +119,12 @@ def _table(rows: Sequence[FairnessRow]) -> Table:
 
 
 def _draw(rows: Sequence[FairnessRow], path: Path) -> None:
-    found = _together(rows)
+    found = _over_seeds(rows)
     panels = []
     for streams in dict.fromkeys(row.streams for row in rows):
         lines = []
         for name in CONTENDERS:
-            own = [each for (of, who, _), each in found.items() if (of, who) == (streams, name)]
+            own = [each for (of, other, _), each in found.items() if (of, other) == (streams, name)]
             if not own:
                 continue
             pen = replace(
@@ -171,7 +171,7 @@ def _grid(
 
 STUDY = Study(
     id="fairness",
-    title="importance against fairness to tuples, as the goal's parameter trades them",
+    title="importance against fairness between rows, as the parameter fairness sets it",
     reference="our own",
     grid=_grid(UsersScale(""), _ZIPFS, _ASKED, seeds=2),
     quick_grid=_grid(

@@ -11,13 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.predicates import Equal
-from penstock.spec import Stream
+from penstock.studies.workload import ARRIVALS_PER_RATE, first_stream_windowed
 from penstock.testing import frequency_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.predicates import Predicate
+    from penstock.spec import Stream
     from penstock.testing.frequency_model import Correlation
 
 __all__ = ["MATCHES", "FrequencyScenario", "FrequencyStreams", "Pairs", "streams_of"]
@@ -25,11 +26,8 @@ __all__ = ["MATCHES", "FrequencyScenario", "FrequencyStreams", "Pairs", "streams
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# With the paper's arrivals, gaps of 1/2r to 2/r, a stream brings so much of its rate.
-_REAL = 0.8
-
 MATCHES = "matches"
-"""Column of the first stream: how many results each tuple will really give."""
+"""Column of the first stream: the true number of results of each row."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class FrequencyScenario:
     window
         W1; the second stream has no window.
     windows
-        How long the streams are, in windows; measured is from the third on.
+        Length of the streams, in windows; results count from the third on.
     seed
         Of the streams.
     """
@@ -62,17 +60,17 @@ class FrequencyScenario:
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
+        """Its name in panels and tables."""
         return f"{self.correlation}, Z = {self.zipf:g}"
 
     @property
     def full_rows(self) -> float:
         """Rows in a full window on average: what 100 % of memory means."""
-        return _REAL * self.rate_1 * self.window
+        return ARRIVALS_PER_RATE * self.rate_1 * self.window
 
     @property
     def measured_from(self) -> float:
-        """The time from which on results count; before it windows fill and strategies learn."""
+        """The time from which results count; before it, windows fill and strategies learn."""
         return 2 * self.window
 
     @property
@@ -98,7 +96,7 @@ class Pairs:
     times: Floats
 
     def ranks(self) -> Integers:
-        """Give which of its first row's results each is: 1, 2, 3, ..."""
+        """Return the number of each result among those of its first row: 1, 2, 3, ..."""
         order = np.argsort(self.first, kind="stable")
         ordered = self.first[order]
         ranks = np.empty(ordered.size, np.int64)
@@ -108,7 +106,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class FrequencyStreams:
-    """Two streams, and the truth about them.
+    """Two streams, with their true frequencies and results.
 
     Attributes
     ----------
@@ -119,7 +117,7 @@ class FrequencyStreams:
         stream also has `MATCHES`.
     frequencies_1, expected
         Of each key: its share in the first stream, and r2 W1 f2, the results to be expected of one
-        of its tuples there.
+        of its rows there.
     pairs
         All results.
     """
@@ -132,26 +130,23 @@ class FrequencyStreams:
 
     @property
     def streams(self) -> dict[str, Stream]:
-        """Of the joins."""
-        return {
-            "s1": Stream(time="time", window=self.scenario.window),
-            "s2": Stream(time="time", window=0),
-        }
+        """The streams of the joins."""
+        return first_stream_windowed(self.scenario.window)
 
     @property
     def predicate(self) -> Predicate:
-        """Of the joins."""
+        """The predicate of the joins."""
         return Equal("key")
 
     def column(self, stream: str, name: str) -> npt.NDArray[np.float64]:
-        """Give a column of a stream, as an array."""
+        """Return a column of a stream, as an array."""
         return np.asarray(self.tables[stream][name].to_numpy())
 
 
 # Points of a grid share their streams.
 @lru_cache(maxsize=2)
 def streams_of(scenario: FrequencyScenario) -> FrequencyStreams:
-    """Make the streams, or give those made before."""
+    """Make the streams, or return those made before."""
     made = frequency_model(
         zipf=scenario.zipf,
         correlation=scenario.correlation,
@@ -168,7 +163,7 @@ def streams_of(scenario: FrequencyScenario) -> FrequencyStreams:
         scenario,
         {"s1": made.s1.append_column(MATCHES, pa.array(matches)), "s2": made.s2},
         made.frequencies_1,
-        _REAL * scenario.rate_2 * scenario.window * made.frequencies_2,
+        ARRIVALS_PER_RATE * scenario.rate_2 * scenario.window * made.frequencies_2,
         pairs,
     )
 

@@ -1,12 +1,14 @@
-"""Who takes part in the studies of importance: one table, for both scales."""
+"""The contenders of the studies of importance, for both scales, and the goals of the engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from penstock.report.panels_plot import Pen
+from penstock.goals import MaxImportance
+from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 from penstock.studies.by_the_book import Adaptive, EveryFew, Exact, Fifo, Greedy, Ijoin, Rand, Size
+from penstock.studies.contenders import Look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,47 +16,41 @@ if TYPE_CHECKING:
     from penstock.studies.by_the_book.memory import Scheme
     from penstock.studies.by_the_book.simulate import Order
 
-__all__ = ["CONTENDERS", "EXACT", "IJOIN_SECONDS", "OPTIMUM", "OURS", "Contender", "timed"]
-
-# Okabe and Ito's colours, as in the studies of recall.
-_VERMILION, _BLUE, _GREEN, _PURPLE = "#D55E00", "#0072B2", "#009E73", "#CC79A7"
-_ORANGE, _SKY, _GREY, _BLACK = "#E69F00", "#56B4E9", "#777777", "#222222"
+__all__ = [
+    "CONTENDERS",
+    "EXACT",
+    "IJOIN_SECONDS",
+    "OPTIMUM",
+    "OURS",
+    "Contender",
+    "importance_goal",
+    "with_times",
+]
 
 IJOIN_SECONDS = 25.0
 """w of Table 5."""
 
 
 @dataclass(frozen=True)
-class Contender:
-    """One way to spend the memory, or a yardstick for the others.
+class Contender(Look):
+    """A strategy in the studies, or a yardstick for the others.
 
     Attributes
     ----------
-    heading
-        Its column in tables.
-    pen
-        Its line in pictures.
     scheme
-        What the simulator is given; of an `Ijoin` the setting says the times.
+        For the simulator; the times of an `Ijoin` come from the setting.
     order
         In which the simulator deals with an arrival.
     strategy
-        What the engine is asked for; None for Penstock's own choice.
+        For the engine; None for Penstock's own choice.
     at_users_scale
-        Whether it takes part there.
+        Whether it takes part at a user's scale.
     """
 
-    heading: str
-    pen: Pen
     scheme: Scheme | None = None
     order: Order = "probe first"
     strategy: str | None = None
     at_users_scale: bool = True
-
-    @property
-    def words(self) -> str:
-        """The heading in one line."""
-        return self.heading.replace("\n", " ")
 
 
 EXACT, OPTIMUM, OURS = "exact", "optimum", "ours"
@@ -64,61 +60,105 @@ def _ijoin(heading: str, pen: Pen, scheme: Ijoin, *, engine: bool = True) -> Con
     return Contender(heading, pen, scheme, strategy="ijoin", at_users_scale=engine)
 
 
-# In the order in which they are drawn, one over the other.
+# In drawing order: the last lies on top.
 CONTENDERS: Mapping[str, Contender] = {
-    EXACT: Contender("EXACT", Pen("EXACT", _BLACK), Exact()),
-    OPTIMUM: Contender("optimum", Pen("offline optimum", _GREY, (0, (4, 3)), width=1.6)),
-    "fifo": Contender("FIFO", Pen("FIFO", _BLACK, dot="s"), Fifo(), strategy="fifo"),
-    "rand": Contender("RAND", Pen("RAND", _GREY, (0, (1, 1.5))), Rand(), strategy="random"),
+    EXACT: Contender("EXACT", Pen("EXACT", BLACK), Exact()),
+    OPTIMUM: Contender("optimum", Pen("offline optimum", GREY, (0, (4, 3)), width=1.6)),
+    "fifo": Contender("FIFO", Pen("FIFO", BLACK, dot="s"), Fifo(), strategy="fifo"),
+    "rand": Contender("RAND", Pen("RAND", GREY, (0, (1, 1.5))), Rand(), strategy="random"),
     "size-shed": Contender(
         "SIZE,\nsheds first",
-        Pen("SIZE, sheds first", _SKY, (0, (2, 1)), dot="v"),
+        Pen("SIZE, sheds first", SKY, (0, (2, 1)), dot="v"),
         Size(),
         order="shed first",
         at_users_scale=False,
     ),
-    "size": Contender("SIZE", Pen("SIZE", _BLUE, dot="^"), Size(), strategy="size"),
+    "size": Contender("SIZE", Pen("SIZE", BLUE, dot="^"), Size(), strategy="size"),
     "greedy-shed": Contender(
         "GREEDY,\nsheds first",
-        Pen("GREEDY, sheds first", _PURPLE, (0, (2, 1)), dot="v"),
+        Pen("GREEDY, sheds first", PURPLE, (0, (2, 1)), dot="v"),
         Greedy(),
         order="shed first",
         at_users_scale=False,
     ),
-    "greedy": Contender("GREEDY", Pen("GREEDY", _PURPLE, dot="^"), Greedy(), strategy="greedy"),
+    "greedy": Contender("GREEDY", Pen("GREEDY", PURPLE, dot="^"), Greedy(), strategy="greedy"),
     "ijoin-bare": _ijoin(
         "IJOIN,\neq. 5 alone",
-        Pen("IJOIN, eq. 5 alone", _ORANGE, (0, (2, 1)), dot="D"),
+        Pen("IJOIN, eq. 5 alone", ORANGE, (0, (2, 1)), dot="D"),
         Ijoin(maturity=0.0, decay=0.0, penalty=0.0),
     ),
     "ijoin-harsh": _ijoin(
         "IJOIN,\nc = 100",
-        Pen("IJOIN, c = 100", _ORANGE, (0, (6, 2)), dot="o"),
+        Pen("IJOIN, c = 100", ORANGE, (0, (6, 2)), dot="o"),
         Ijoin(penalty=100.0),
     ),
     "ijoin-few": _ijoin(
         "k-successive",
-        Pen("k-successive", _ORANGE, dot="o"),
+        Pen("k-successive", ORANGE, dot="o"),
         Ijoin(recomputation=EveryFew(10)),
     ),
     "ijoin-adaptive": _ijoin(
         "adaptive",
-        Pen("adaptive", _SKY, dot="o"),
+        Pen("adaptive", SKY, dot="o"),
         Ijoin(recomputation=Adaptive(0.5)),
     ),
     "ijoin-below": _ijoin(
         "adaptive,\nbelow",
-        Pen("adaptive, below", _BLUE, dot="D"),
+        Pen("adaptive, below", BLUE, dot="D"),
         Ijoin(recomputation=Adaptive(0.5, when="below")),
         engine=False,
     ),
-    "ijoin": _ijoin("IJOIN", Pen("IJOIN", _VERMILION, dot="o"), Ijoin()),
-    OURS: Contender("ours", Pen("Penstock's own", _GREEN, (0, (3, 2)), dot="x")),
+    "ijoin": _ijoin("IJOIN", Pen("IJOIN", VERMILION, dot="o"), Ijoin()),
+    OURS: Contender("ours", Pen("Penstock's own", GREEN, (0, (3, 2)), dot="x")),
 }
 
 
-def timed(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:
-    """Give IJOIN the times of a setting, but for the maturity of one who has none."""
+def importance_goal(
+    strategy: str | None = None,
+    *,
+    ijoin: Ijoin | None = None,
+    window_seconds: float = IJOIN_SECONDS,
+    fairness: float | None = None,
+) -> MaxImportance:
+    """Return the engine's goal: the only place that knows how it is written.
+
+    Parameters
+    ----------
+    strategy
+        Its name; None for Penstock's own choice.
+    ijoin
+        The parameters of IJOIN, with times in seconds.
+    window_seconds
+        How many seconds a window has: the engine's times are in windows.
+    fairness
+        How much of it is asked for; None for the default.
+    """
+    options: dict[str, Any] = {} if ijoin is None else _in_windows(ijoin, window_seconds)
+    if fairness is not None:
+        options["fairness"] = fairness
+    return MaxImportance(of="importance", strategy=strategy, **options)
+
+
+def _in_windows(scheme: Ijoin, seconds: float) -> dict[str, Any]:
+    """Return the parameters of IJOIN for the engine, with times in windows."""
+    options = {
+        "maturity": scheme.maturity / seconds,
+        "unproductivity": scheme.unproductivity / seconds,
+        "decay": scheme.decay * seconds,
+        # RP is importance times matches by age, and c times the idle time comes off. In windows
+        # of 25 s the first is 25 times as large and the idle time a 25th.
+        "penalty": scheme.penalty * seconds**2,
+    }
+    match scheme.recomputation:
+        case EveryFew(k):
+            return {**options, "recompute": "k-successive", "every": k}
+        case Adaptive(epsilon):
+            return {**options, "recompute": "adaptive", "tolerance": epsilon}
+    return options
+
+
+def with_times(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:
+    """Return IJOIN with the times of a setting; a scheme without maturity stays without."""
     return replace(
         scheme, maturity=maturity if scheme.maturity else 0.0, unproductivity=unproductivity
     )

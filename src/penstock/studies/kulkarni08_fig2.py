@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.studies.importance_contest import COUNTED, PRINTED, SLOW, USERS, ContestRow, best_of
-from penstock.studies.importance_figure import EVEN, SKEWED, ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import (
+    SKEWED_KEYS,
+    UNIFORM_KEYS,
+    ImportanceFigure,
+    ImportanceRow,
+    Sweep,
+    best_of,
+)
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +30,8 @@ _ROWS = (5_000, 10_000, 20_000)
 _USERS = UsersScale(USERS, window=40_000, windows=1.5)
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
-    """Say of each setting who of the paper's others is best, and how it compares with IJOIN."""
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
+    """Compare the best of the paper's other strategies with IJOIN, for each setting."""
     for setting in dict.fromkeys(row.setting for row in rows):
         said = []
         for order, others in _COMPARED.items():
@@ -36,12 +42,12 @@ def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
             names = "/".join(dict.fromkeys(name for name, _ in ahead.values()))
             names = names.replace("-shed", "").upper()
             said.append(f"{names} has {low:+.0%} to {high:+.0%} where it {order}")
-        yield f"{setting}: of the others, against IJOIN, the best, {'; '.join(said)}."
+        yield f"{setting}: against IJOIN, the best of the others, {'; '.join(said)}."
 
 
 STUDY = ImportanceFigure(
     id="kulkarni08-fig2",
-    title="importance and fairness against memory, when tuples differ in importance",
+    title="importance and fairness against memory, when rows differ in importance",
     reference="Kulkarni and Ravishankar 2008, section 5.1, Figure 2",
     grid=(
         Sweep(PRINTED, _MEMORIES, seeds=2),
@@ -57,8 +63,8 @@ STUDY = ImportanceFigure(
     vary_users=lambda own, rows: replace(own, rows=round(rows)),
     heading="memory",
     notes=_notes,
-    question="Who makes the most important results of little memory?",
+    question="Which strategy finds the most important results with little memory?",
     subtitle="Keys uniform (Zipf 0) or skewed (Zipf 1), importance independent of them",
-    x_title="memory (tuples)",
-    fairness=(EVEN, SKEWED),
+    x_title="memory (rows)",
+    fairness=(UNIFORM_KEYS, SKEWED_KEYS),
 ).study()

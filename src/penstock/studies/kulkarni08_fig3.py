@@ -6,17 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.studies.importance_contenders import CONTENDERS
-from penstock.studies.importance_contest import (
-    COUNTED,
-    PRINTED,
-    SLOW,
-    SLOWER,
-    USERS,
-    ContestRow,
-    means,
-)
-from penstock.studies.importance_figure import ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, SLOWER, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +16,8 @@ __all__ = ["STUDY"]
 
 _WINDOWS = (10.0, 15.0, 25.0)
 _ENDS = _WINDOWS[::2]
-# At a user's scale a second has so many rows of each stream for 10,000 of memory, and the streams
-# last so many.
+# At a user's scale: rows of each stream in a second, for 10,000 rows of memory, and the length of
+# the streams.
 _ROWS_PER_SECOND, _SECONDS = 600, 75
 
 
@@ -41,12 +32,12 @@ def _users(own: UsersScale, window: float) -> UsersScale:
     )
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     found = means(rows, "importance")
     for setting in dict.fromkeys(row.setting for row in rows):
         gains = {
-            who.words: own[max(own)].value / own[min(own)].value
-            for name, who in CONTENDERS.items()
+            contender.words: own[max(own)].value / own[min(own)].value
+            for name, contender in CONTENDERS.items()
             if (own := found.get((setting, name), {}))
         }
         said = ", ".join(f"{words} {gain - 1:+.0%}" for words, gain in gains.items())
@@ -73,8 +64,8 @@ STUDY = ImportanceFigure(
     vary_users=_users,
     heading="window, s",
     notes=_notes,
-    question="Does a longer window help who has no more memory?",
-    subtitle="10 tuples of memory, 10,000 at a user's scale",
+    question="Does a longer window help without more memory?",
+    subtitle="10 rows of memory, 10,000 at a user's scale",
     x_title="window (s)",
     fairness=[[f"{speed}, Zipf 0" for speed in (COUNTED, SLOW, SLOWER)]],
     x_limits=(min(_WINDOWS) - 1, max(_WINDOWS) + 1),

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.studies.importance_contest import COUNTED, PRINTED, SLOW, USERS, ContestRow, means
-from penstock.studies.importance_figure import EVEN, ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import (
+    UNIFORM_KEYS,
+    ImportanceFigure,
+    ImportanceRow,
+    Sweep,
+    means,
+)
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from penstock.studies.papers_scale import PapersScale
+    from penstock.studies.importance_settings import PapersScale
 
 __all__ = ["STUDY"]
 
@@ -28,7 +33,7 @@ def _users(own: UsersScale, domain: float) -> UsersScale:
     return replace(own, keys=own.keys * round(domain) // _DOMAINS[0], importance="equal")
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     found = means(rows, "results")
     yield f"At a user's scale there are {_THOUSAND:,} times as many values as the table says."
     for setting in dict.fromkeys(row.setting for row in rows):
@@ -46,7 +51,7 @@ STUDY = ImportanceFigure(
     title="results and fairness against the number of values, all equally important",
     reference="Kulkarni and Ravishankar 2008, section 5.3, Figure 4",
     grid=(
-        # Of so few values there are results enough in a part of the time.
+        # With so few values, a part of the time gives enough results.
         Sweep(PRINTED, _DOMAINS, seeds=2, seconds=30),
         Sweep(COUNTED, _DOMAINS, seeds=2),
         Sweep(SLOW, _DOMAINS, seeds=2),
@@ -60,10 +65,10 @@ STUDY = ImportanceFigure(
     vary_users=_users,
     heading="values",
     notes=_notes,
-    question="And if all tuples are equally important?",
-    subtitle="10 tuples of memory, 10,000 at a user's scale, where there are "
+    question="And if all rows are equally important?",
+    subtitle="10 rows of memory, 10,000 at a user's scale, where there are "
     "1,000 times as many values",
     x_title="values of the join attribute",
     of="results",
-    fairness=[EVEN],
+    fairness=[UNIFORM_KEYS],
 ).study()

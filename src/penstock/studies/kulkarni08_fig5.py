@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.studies.importance_contenders import CONTENDERS
-from penstock.studies.importance_contest import COUNTED, PRINTED, SLOW, USERS, ContestRow, means
-from penstock.studies.importance_figure import ImportanceFigure, Sweep
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.importance_figure import ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ _THRESHOLDS = (2.0, 3.0, 5.0)
 _ENDS = _THRESHOLDS[::2]
 
 
-def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
+def _notes(rows: Sequence[ImportanceRow]) -> Iterator[str]:
     found = means(rows, "importance")
     lowest, highest = (pick(row.x for row in rows) for pick in (min, max))
     for setting in dict.fromkeys(row.setting for row in rows):
@@ -37,7 +36,7 @@ def _notes(rows: Sequence[ContestRow]) -> Iterator[str]:
 
 STUDY = ImportanceFigure(
     id="kulkarni08-fig5",
-    title="importance against how long a tuple may go without a match",
+    title="importance against how long a row may go without a match",
     reference="Kulkarni and Ravishankar 2008, section 5.4, Figure 5",
     grid=(
         Sweep(PRINTED, _ENDS, seeds=2),
@@ -54,7 +53,7 @@ STUDY = ImportanceFigure(
     variant=_HARSH,
     heading="threshold, s",
     notes=_notes,
-    question="Does it pay to be strict with the unproductive?",
-    subtitle="10 tuples of memory, 10,000 at a user's scale; penalties c = 1 and c = 100 a second",
+    question="Does it pay to evict unproductive rows early?",
+    subtitle="10 rows of memory, 10,000 at a user's scale; penalties c = 1 and c = 100 a second",
     x_title="unproductivity threshold (s)",
 ).study()

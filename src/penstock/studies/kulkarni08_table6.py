@@ -8,27 +8,24 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
-from penstock.studies.importance_contest import (
+from penstock.studies.importance_figure import ImportanceRow, Mean, grid, means, measure
+from penstock.studies.importance_settings import (
     COUNTED,
     PRINTED,
     SLOW,
     USERS,
-    ContestRow,
-    Mean,
-    grid,
-    means,
-    measure,
-    papers,
+    UsersScale,
+    papers_scale,
 )
-from penstock.studies.study import Study, Table
-from penstock.studies.users_scale import UsersScale
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from penstock.studies.papers_scale import PapersScale
+    from penstock.studies.importance_settings import PapersScale
 
 __all__ = ["STUDY"]
 
@@ -40,22 +37,22 @@ _Means: TypeAlias = dict[str, dict[tuple[str, str], dict[float, Mean]]]
 
 
 def _counted(zipf: float) -> PapersScale:
-    """Give the streams of Table 6: 100 s, 1,000 tuples in all."""
-    return papers(COUNTED, zipf).lasting(100)
+    """Return the streams of Table 6: 100 s, 1,000 rows in all."""
+    return papers_scale(COUNTED, zipf).lasting(100)
 
 
 def _heading(name: str) -> str:
     return "successive" if name == "ijoin" else CONTENDERS[name].words
 
 
-def _table(rows: Sequence[ContestRow]) -> Table:
+def _table(rows: Sequence[ImportanceRow]) -> Table:
     found = {
         of: means(rows, of)
         for of in ("importance", "results", "fairness", "recomputations", "tuples")
     }
     lines = []
     for setting, name in found["importance"]:
-        importance, results, fairness, times, tuples = (
+        importance, results, fairness, times, arrived = (
             own[setting, name][0.0] for own in found.values()
         )
         spread = "" if np.isnan(importance.spread) else f" ± {importance.spread:.2f}"
@@ -63,9 +60,9 @@ def _table(rows: Sequence[ContestRow]) -> Table:
             (
                 setting,
                 _heading(name),
-                f"{importance.value * tuples.value:,.0f}",
+                f"{importance.value * arrived.value:,.0f}",
                 f"{importance.value:.2f}{spread}",
-                f"{results.value * tuples.value:,.0f}",
+                f"{results.value * arrived.value:,.0f}",
                 "" if np.isnan(fairness.value) else f"{100 * fairness.value:.0f}",
                 f"{times.value:,.0f}" if name in _SCHEMES and not np.isnan(times.value) else "",
             )
@@ -74,20 +71,20 @@ def _table(rows: Sequence[ContestRow]) -> Table:
         "streams",
         "scheme",
         "total\nimportance",
-        "importance\nper tuple",
+        "importance\nper row",
         "results",
         "fairness\n%",
         "recomputations",
     )
     note = (
-        "k is 10 and epsilon 0.5. Adaptive: priorities are computed anew if the importance of "
+        "k is 10 and epsilon 0.5. Adaptive: priorities are recomputed if the importance of "
         "results between decisions has changed by epsilon or more; below: if it has changed by "
-        "less. The optimum is measured on fewer tuples."
+        "less. The optimum is measured on fewer rows."
     )
     return Table(headings, lines, [note])
 
 
-def _draw(rows: Sequence[ContestRow], path: Path) -> None:
+def _draw(rows: Sequence[ImportanceRow], path: Path) -> None:
     found = {of: means(rows, of) for of in ("importance", "fairness", "recomputations")}
     settings = list(dict.fromkeys(row.setting for row in rows))
     panels = []
@@ -135,8 +132,8 @@ STUDY = Study(
     reference="Kulkarni and Ravishankar 2008, section 5.5, Table 6",
     grid=(
         *grid({0.0: [_counted(zipf) for zipf in (0.0, 0.5, 1.0)]}, _CONTENDERS, seeds=10),
-        *grid({0.0: [papers(PRINTED, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
-        *grid({0.0: [papers(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=3),
+        *grid({0.0: [papers_scale(PRINTED, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
+        *grid({0.0: [papers_scale(SLOW, zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=3),
         *grid({0.0: [UsersScale(USERS).skewed(zipf) for zipf in _ZIPFS]}, _CONTENDERS, seeds=2),
     ),
     quick_grid=(

@@ -1,36 +1,59 @@
-"""The recall of one who knows the future: the ceiling for all who do not."""
+"""The recall and the importance of the offline optimum: upper bounds for all strategies."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.studies.needed import for_the_optimum
+from penstock.errors import SessionError
 from penstock.studies.workload import workload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import numpy.typing as npt
 
+    from penstock.join import Join
     from penstock.studies.workload import Scenario
     from penstock.yardsticks import Matches
 
-__all__ = ["optimal_recall"]
+__all__ = ["optimal_importance", "optimal_recall"]
 
 
-def optimal_recall(scenario: Scenario, rows: int) -> float:
-    """Give the greatest recall, after the warm-up, that so many rows allow.
-
-    What comes before the warm-up is worth nothing to it, so that it can prepare as it likes.
+@contextmanager
+def _needs_scipy() -> Iterator[None]:
+    """Import the yardsticks in here: they are slow to load, and most points do not need them.
 
     Raises
     ------
     SessionError
-        If scipy is not there.
+        If scipy is not installed.
     """
-    with for_the_optimum():
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = (
+            f"the offline optimum of a study needs {error.name}; "
+            f'pip install "penstock[cli,spark,studies]"'
+        )
+        raise SessionError(message) from error
+
+
+def optimal_recall(scenario: Scenario, rows: int) -> float:
+    """Return the greatest recall, after the warm-up, that a number of rows allows.
+
+    Results of the warm-up count nothing, so the optimum is free to prepare for the time after it.
+
+    Raises
+    ------
+    SessionError
+        If scipy is not installed.
+    """
+    with _needs_scipy():
         from penstock.yardsticks import offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches, counts = _matches(scenario)
@@ -52,7 +75,7 @@ def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
         result[name].combine_chunks().field("row").to_numpy().astype(np.int64) for name in tables
     )
     times = [table["time"].to_numpy() for table in tables.values()]
-    # In a moment come all tuples of one stream that have one time; the first stream goes first.
+    # In a moment come all rows of one stream that have one time; the first stream goes first.
     stream = np.repeat(np.arange(len(times)), [each.size for each in times])
     together = np.concatenate(times)
     order = np.lexsort((stream, together))
@@ -69,3 +92,23 @@ def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
     )
     counts = result["time"].to_numpy() >= made.measured_from
     return matches, counts.astype(np.float64)
+
+
+def optimal_importance(join: Join, tables: Mapping[str, pa.Table], rows: int) -> tuple[float, int]:
+    """Return the greatest importance of results that a number of rows allows, and their number.
+
+    Raises
+    ------
+    SessionError
+        If scipy is not installed.
+    """
+    with _needs_scipy():
+        from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415 -- slow to load
+
+    matches = find_matches(join, tables)
+    own = [
+        table["importance"].to_numpy()[of_stream]
+        for table, of_stream in zip(tables.values(), matches.rows, strict=True)
+    ]
+    best = offline_optimum(matches, rows, np.minimum(*own))
+    return best.weight, best.results

@@ -1,4 +1,4 @@
-"""Recall against memory: the points, rows, tables and panels of the studies that show it."""
+"""Recall against memory: points, rows, tables and panels of its studies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.report.panels_plot import Line, Panel
+from penstock.report.tables import Table
 from penstock.studies.contenders import CONTENDERS, OPTIMUM, THEORY, join_of
 from penstock.studies.optimum import optimal_recall
-from penstock.studies.study import Table
 from penstock.studies.workload import exact_times, result_times, workload
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MemoryPoint",
     "MemoryRow",
-    "apart",
+    "distance_from_theory",
     "grid",
     "mean_recall",
     "measure",
@@ -35,14 +35,14 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class MemoryPoint:
-    """One contender, with so much memory, on one workload.
+    """One contender, with an amount of memory, on one workload.
 
     Attributes
     ----------
     scenario
         What is joined.
     contender
-        Who joins it: a name of `CONTENDERS`.
+        A name of `CONTENDERS`.
     memory
         Rows allowed as a share of a full window's.
     """
@@ -76,7 +76,7 @@ class MemoryRow:
 def grid(
     scenarios: Iterable[Scenario], contenders: Iterable[str], memories: Iterable[float]
 ) -> tuple[MemoryPoint, ...]:
-    """Give a point for each combination; those of a scenario are together, as they share it."""
+    """Return a point for each combination; those of a scenario are together, as they share it."""
     contenders, memories = tuple(contenders), tuple(memories)
     return tuple(
         MemoryPoint(scenario, contender, memory)
@@ -103,7 +103,7 @@ def measure(point: MemoryPoint) -> MemoryRow:
 
 
 def mean_recall(rows: Iterable[MemoryRow]) -> dict[tuple[str, str], dict[float, float]]:
-    """Give the recall by memory, for each scenario and contender; the mean where there are several.
+    """Return the mean recall by memory, for each scenario and contender.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def mean_recall(rows: Iterable[MemoryRow]) -> dict[tuple[str, str], dict[float, 
 
 
 def tabulate(rows: Sequence[MemoryRow], notes: Sequence[str] = ()) -> Table:
-    """Put recall into a table: a line for each scenario and memory, a column for each contender."""
+    """Make a table of recall: a line for each scenario and memory, a column for each contender."""
     means = mean_recall(rows)
     scenarios = list(dict.fromkeys(row.scenario for row in rows))
     contenders = [name for name in CONTENDERS if any(row.contender == name for row in rows)]
@@ -142,7 +142,7 @@ def tabulate(rows: Sequence[MemoryRow], notes: Sequence[str] = ()) -> Table:
 
 
 def panels(rows: Sequence[MemoryRow]) -> list[Panel]:
-    """Draw a panel for each scenario, with a line for each contender."""
+    """Return a panel for each scenario, with a line for each contender."""
     means = mean_recall(rows)
     return [
         Panel(
@@ -165,8 +165,8 @@ def _line(contender: str, by_memory: dict[float, float]) -> Line:
     )
 
 
-def apart(rows: Sequence[MemoryRow], one: str, low: float, high: float) -> float:
-    """Give the greatest relative difference of a contender from eq. 3, over a range of memory."""
+def distance_from_theory(rows: Sequence[MemoryRow], one: str, low: float, high: float) -> float:
+    """Return the greatest relative difference of a contender from eq. 3, in a range of memory."""
     means = mean_recall(rows)
     return max(
         (

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.report.progress import silent_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
+    from penstock.report.progress import Step
     from penstock.studies.study import Study
-
-    Step: TypeAlias = Callable[[str], AbstractContextManager[Callable[[str], object]]]
 
 __all__ = ["measure_here", "measure_on_spark"]
 
 Point = TypeVar("Point")
 Row = TypeVar("Row")
 
-# How often, in seconds, a reader is told how far Spark is.
-_TELL_EVERY = 0.5
-
-
-@contextmanager
-def _silently(words: str) -> Iterator[Callable[[str], object]]:
-    del words
-    yield len
+# How often, in seconds, progress on Spark is reported.
+_REPORT_EVERY = 0.5
 
 
 def measure_here(
-    study: Study[Point, Row], *, quick: bool = False, step: Step = _silently
+    study: Study[Point, Row], *, quick: bool = False, step: Step = silent_step
 ) -> list[Row]:
     """Measure the points of a study in this process.
 
@@ -41,10 +35,9 @@ def measure_here(
     study
         The study.
     quick
-        Whether its quick grid will do.
+        Whether to measure only its quick grid.
     step
-        Called with words on each step that is about to run; gives what to run it in, which in turn
-        gives what to call with words on how far it is.
+        Reports progress; see `penstock.report.progress`.
 
     Returns
     -------
@@ -65,19 +58,19 @@ def measure_on_spark(
     start: Callable[[], SparkSession],
     *,
     quick: bool = False,
-    step: Step = _silently,
+    step: Step = silent_step,
 ) -> list[Row]:
     """Measure the points of a study on Spark, each as a task of its own.
 
-    Before that one point of each kind is measured here: kernels are then compiled, and Spark's
-    workers, several at once, find them on disk.
+    Before that, one point of each kind is measured here. This compiles the kernels, so that
+    Spark's workers find them on disk.
 
     Parameters
     ----------
     study
         The study.
     start
-        Gives the session.
+        Returns the session.
     quick, step
         As in `measure_here`.
 
@@ -102,7 +95,7 @@ def measure_on_spark(
         return number, found
 
     words = f"Measuring {len(grid)} points on Spark ..."
-    with step(words) as tell, _telling(lambda: tell(_how_far(done.value, len(grid)))):
+    with step(words) as tell, _reporting(lambda: tell(_how_far(done.value, len(grid)))):
         # One point to a task: whichever worker is free takes the next.
         tasks = context.parallelize(list(enumerate(grid)), len(grid))
         found = dict(tasks.map(measure).collect())
@@ -110,12 +103,12 @@ def measure_on_spark(
 
 
 @contextmanager
-def _telling(tell: Callable[[], object]) -> Iterator[None]:
-    """Tell again and again how far it is, for as long as the body runs."""
+def _reporting(tell: Callable[[], object]) -> Iterator[None]:
+    """Report progress regularly, for as long as the body runs."""
     over = threading.Event()
 
     def go() -> None:
-        while not over.wait(_TELL_EVERY):
+        while not over.wait(_REPORT_EVERY):
             tell()
 
     thread = threading.Thread(target=go, daemon=True)
@@ -128,7 +121,7 @@ def _telling(tell: Callable[[], object]) -> Iterator[None]:
 
 
 def _how_far(done: int, points: int) -> str:
-    """Say how many points are done.
+    """Return words on how many points are done.
 
     >>> _how_far(3, 120)
     '3 of 120 done'

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.report.panels_plot import Line, Panel, Pen, save_panels_plot
+from penstock.report.panels_plot import Line, Panel, save_panels_plot
+from penstock.report.plot_style import Pen
+from penstock.report.tables import Table
 from penstock.statistics.age_curve import AgeCurve
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 from penstock.studies.two_sites import GRANULARITY_MS, WINDOW_MS, TwoSites
 from penstock.studies.workload import workload
 
@@ -27,11 +29,11 @@ __all__ = ["STUDY", "CurvePoint", "CurveRow"]
 Floats = npt.NDArray[np.float64]
 
 _PENS: Mapping[str, Pen] = {
-    "sample": Pen("from 1 in 200 tuples", "#E69F00", width=1.2),
+    "sample": Pen("from 1 in 200 rows", "#E69F00", width=1.2),
     "pass": Pen("from the whole trace", "#0072B2", width=1.6),
     "law": Pen("by the law of the delay", "#222222", (0, (4, 3)), width=1.6),
 }
-# As many as 600 rows, a tenth of a full window, have of monitored tuples.
+# As many as 600 rows, a tenth of a full window, have of monitored rows.
 _SHARE = 0.005
 # Ages that the picture shows, in seconds: before and after them next to nothing happens.
 _SHOWN = (58.0, 76.0)
@@ -54,7 +56,7 @@ class CurveRow:
     way
         How it is known.
     results_per_row
-        n1, results of a tuple over its life.
+        n1, results of a row over its life.
     best_age
         k_opt, in seconds.
     shares
@@ -73,7 +75,7 @@ class CurveRow:
         return (int(smooth.argmax()) + 0.5) * GRANULARITY_MS / 1000
 
     def share_between(self, low: float, high: float) -> float:
-        """Give the share of the results that come between two ages, in seconds."""
+        """Return the share of the results that come between two ages, in seconds."""
         parts = 1000 / GRANULARITY_MS
         return float(self.shares[round(low * parts) : round(high * parts)].sum())
 
@@ -90,16 +92,16 @@ def _run(point: CurvePoint) -> CurveRow:
 
 
 def _seen(made: Workload, share: float, seed: int) -> Floats:
-    """Count results by age, of tuples whose whole window is in the trace; of a share of these."""
+    """Count results by age, of rows whose whole window is in the trace; of a share of these."""
     s1, s2 = made.tables["s1"], made.tables["s2"]
     lived = s1["time"].to_numpy() + WINDOW_MS <= s2["time"].to_numpy()[-1]
-    watched = lived & (np.random.default_rng(seed).random(len(lived)) < share)
-    result = made.join().replay({"s1": s1.filter(watched), "s2": s2}).result
+    monitored = lived & (np.random.default_rng(seed).random(len(lived)) < share)
+    result = made.join().replay({"s1": s1.filter(monitored), "s2": s2}).result
     ages = result["time"].to_numpy() - _times_of(result["s1"])
     edges = np.arange(0, WINDOW_MS + 1, GRANULARITY_MS)
     # Bucket k has ages above its lower edge and up to its upper one, as in the paper.
     counts = np.diff(np.searchsorted(np.sort(ages), edges, side="right"))
-    return np.asarray(counts / watched.sum(), np.float64)
+    return np.asarray(counts / monitored.sum(), np.float64)
 
 
 def _times_of(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
@@ -110,7 +112,7 @@ def _times_of(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 def _table(rows: Sequence[CurveRow]) -> Table:
     headings = (
         "age curve",
-        "results\nper tuple",
+        "results\nper row",
         "peak\ns",
         "best age\ns",
         "% before\n61 s",
@@ -147,10 +149,10 @@ def _draw(rows: Sequence[CurveRow], path: Path) -> None:
     save_panels_plot(
         path,
         panels=[Panel("", lines, (best, f"most results per\ntime up to {best:.1f} s"))],
-        title="At what age do tuples find their partners?",
-        subtitle="Two sites, 50 tuples per second each, joined a minute apart; the window is 120 s",
-        x_title="age of the tuple (seconds)",
-        y_title="results in each 0.1 s (% of a tuple's)",
+        title="At what age do rows find their partners?",
+        subtitle="Two sites, 50 rows per second each, joined a minute apart; the window is 120 s",
+        x_title="age of the row (seconds)",
+        y_title="results in each 0.1 s (% of a row's)",
         y_percent=False,
         x_limits=_SHOWN,
     )

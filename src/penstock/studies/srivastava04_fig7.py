@@ -10,27 +10,29 @@ from penstock.studies.contenders import OPTIMUM, THEORY
 from penstock.studies.recall_memory import (
     MemoryPoint,
     MemoryRow,
-    apart,
+    distance_from_theory,
     grid,
     measure,
     panels,
     tabulate,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from penstock.report.tables import Table
 
 __all__ = ["STUDY"]
 
 _CURVES = ("INC", "DEC", "BELL")
 _ONLINE = ("until-expiry", "recent", "age-told", "age", "choice")
 _MEMORIES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-# A window of 400 rows is small: one run says little, the mean of some says enough.
+# A window of 400 rows is small: the mean of a few runs is needed.
 _SEEDS = (0, 1, 2)
-# The clairvoyant is a linear programme over all results: seconds in windows of 400 rows, of which
-# those of 8,000 have twenty times as many.
+# The optimum is a linear program over all results: it takes seconds in windows of 400 rows. Windows
+# of 8,000 rows have twenty times as many results.
 _WINDOWS_OF_OPTIMUM = 12.0
 
 
@@ -63,7 +65,7 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
     scales = dict.fromkeys(row.scenario.partition(", ")[2] for row in rows)
     notes = [
         f"In windows of {scale}, at 10 to 80 % memory, {name} is within "
-        f"{apart(own, name, 0.1, 0.8):.1%} of eq. 3."
+        f"{distance_from_theory(own, name, 0.1, 0.8):.1%} of eq. 3."
         for scale in scales
         for own in [[row for row in rows if row.scenario.endswith(f", {scale}")]]
         for name in ("age-told", "age", "choice")
@@ -75,7 +77,7 @@ def _draw(rows: Sequence[MemoryRow], path: Path) -> None:
     save_panels_plot(
         path,
         panels=panels(rows),
-        title="What part of the answer does so much memory give?",
+        title="How much of the answer does an amount of memory give?",
         subtitle="Three age curves, in windows of 400 rows (the paper's) and of 8,000 rows",
         x_title="memory (% of a full window)",
         y_title="recall (% of the exact results)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.report.panels_plot import Panel, save_panels_plot
+from penstock.report.tables import Table
 from penstock.studies.frequency_scenario import FrequencyScenario
 from penstock.studies.samplers import OURS, PRINTED
 from penstock.studies.sampling_error import (
@@ -16,7 +17,7 @@ from penstock.studies.sampling_error import (
     run,
     seeds_note,
 )
-from penstock.studies.study import Study, Table
+from penstock.studies.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,8 +71,8 @@ def _draw(rows: Sequence[ErrorRow], path: Path) -> None:
     save_panels_plot(
         path,
         panels=[
-            Panel(title, lines(errors, who, rows[0].variations, _SHOWN["error"]))
-            for title, who in (("As printed", PRINTED), ("Penstock", OURS))
+            Panel(title, lines(errors, samplers, rows[0].variations, _SHOWN["error"]))
+            for title, samplers in (("As printed", PRINTED), ("Penstock", OURS))
         ],
         title="How wrong is an average if values differ more?",
         subtitle=f"Uncorrelated keys, Z = 2; the averaged attribute is in S1; memory {_MEMORY:.0%}",

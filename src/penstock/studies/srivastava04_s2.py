@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.studies.error_memory import study_of_memory
+from penstock.studies.sampling_error import study_of_memory
 
 __all__ = ["STUDY"]
 

@@ -11,55 +11,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-__all__ = ["Study", "Table", "as_json"]
+    from penstock.report.tables import Table
+
+__all__ = ["Study", "as_json"]
 
 Point = TypeVar("Point")
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True)
-class Table:
-    """What a study found, for a terminal and for a page.
-
-    Attributes
-    ----------
-    headings
-        One for each column.
-    rows
-        Their cells.
-    notes
-        Sentences that are to be known to read it, or that sum it up.
-    """
-
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Study(Generic[Point, Row]):
-    """One figure or table, run anew.
+    """One figure or table, run again.
 
-    The points know nothing of each other, so that they can be measured anywhere and in any order:
-    in this process, or spread over Spark. Whatever is random follows from a seed in the point.
+    The points are independent, so they can be measured anywhere and in any order: in this process,
+    or spread over Spark. All randomness follows from a seed in the point.
 
     Attributes
     ----------
     id
-        As the command line and the pages have it.
+        Its name on the command line and on the pages.
     title
         What it shows, in a few words.
     reference
-        Whose figure it is: paper and number, or that it is our own.
+        Paper and figure, or that it is our own.
     grid
         The points; frozen dataclasses, which can be pickled.
     quick_grid
-        A few of them, or smaller ones, that take seconds. One of each kind, so that whoever has
-        run them has compiled all that the others need.
+        A few of them, or smaller ones, that take seconds. One of each kind, so that to run them
+        compiles all that the others need.
     run
         Measures one point. A function of a module, so that it can be pickled.
     table
-        Puts the rows of all points, in the grid's order, into a table.
+        Makes a table of the rows of all points, in the grid's order.
     draw
         Draws the same rows, and saves the picture in a file.
     """
@@ -74,8 +57,8 @@ class Study(Generic[Point, Row]):
     draw: Callable[[Sequence[Row], Path], None]
 
 
-def as_json(value: object) -> Any:  # noqa: ANN401 -- whatever JSON knows
-    """Give dataclasses and arrays as JSON knows them; null for what is not a finite number.
+def as_json(value: object) -> Any:  # noqa: ANN401 -- any JSON type
+    """Return dataclasses and arrays as JSON types; null for numbers that are not finite.
 
     Examples
     --------

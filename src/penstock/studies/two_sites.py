@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.predicates import Band
-from penstock.spec import Stream
-from penstock.studies.workload import Workload
+from penstock.studies.workload import Workload, first_stream_windowed
 
 __all__ = ["GRANULARITY_MS", "WINDOW_MS", "TwoSites"]
 
@@ -21,7 +20,7 @@ Milliseconds = npt.NDArray[np.int64]
 WINDOW_MS = 120_000
 GRANULARITY_MS = 100
 _LOW_MS, _HIGH_MS = 59_900, 60_100
-_STEP_MS = 20  # 50 tuples per second
+_STEP_MS = 20  # 50 rows per second
 _PHASE_MS = 10  # the second site's clock ticks between the ticks of the first
 # The delay is _SECONDS / 2 times the sum of the squares of _NORMALS normal numbers: a gamma law of
 # shape 4 and scale 1 s, whose most frequent value is 3 s.
@@ -31,24 +30,24 @@ _SECONDS = 1.0
 
 @dataclass(frozen=True)
 class TwoSites:
-    """Two sources of 50 tuples per second, the second far away; a stand-in for a captured trace.
+    """Two sources of 50 rows per second, the second far away; a stand-in for a captured trace.
 
-    Each tuple has the timestamp of its source, in milliseconds. Tuples of the first site arrive at
+    Each row has the timestamp of its source, in milliseconds. Rows of the first site arrive at
     once. Those of the second arrive after a delay, clock skew included, that follows a gamma law of
     shape 4 and scale 1 s: most often 3 s, 4 s on average, more than 8 s for one in 24. It is half
-    the sum of the squares of eight normal numbers that wander (each an autoregression), so that
-    tuples sent within less than `wander_seconds` of each other are delayed alike, as by a queue,
-    and tuples may overtake each other, as they do over UDP. Event time is the time of arrival.
+    the sum of the squares of eight autoregressive normal processes, so that
+    rows sent within less than `wander_seconds` of each other are delayed alike, as by a queue,
+    and rows may overtake each other, as they do over UDP. Event time is the time of arrival.
 
-    A tuple of the first site joins those of the second that are stamped 59.9 to 60.1 s later: ten.
-    With the window of two minutes none is lost but one in 10**23.
+    A row of the first site joins those of the second that are stamped 59.9 to 60.1 s later: ten.
+    The window of two minutes loses one result in 10**23.
 
     Parameters
     ----------
     minutes
         How long the trace is.
     wander_seconds
-        Time after which the delay has forgotten itself to 1/e.
+        Time after which the correlation of the delay has fallen to 1/e.
     seed
         Of the delays.
 
@@ -66,11 +65,11 @@ class TwoSites:
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
+        """Its name in panels and tables."""
         return "two sites"
 
     def make(self) -> Workload:
-        """Make the two streams, in order of arrival, and the truth about them."""
+        """Make the two streams, in order of arrival, with their true age curve."""
         sent = np.arange(0, round(self.minutes * 60_000), _STEP_MS, dtype=np.int64)
         delayed = sent + _PHASE_MS + _delays_ms(len(sent), self.wander_seconds, self.seed)
         order = np.argsort(delayed, kind="stable")
@@ -79,10 +78,7 @@ class TwoSites:
         # The trace ends when the sources do; what is on its way then is not in it.
         s2 = s2.slice(0, int(np.searchsorted(delayed[order], sent[-1], side="right")))
         return Workload(
-            streams={
-                "s1": Stream(time="time", window=WINDOW_MS),
-                "s2": Stream(time="time", window=0),
-            },
+            streams=first_stream_windowed(WINDOW_MS),
             on=Band(s1="stamp", s2="stamp", low=_LOW_MS, high=_HIGH_MS),
             tables={"s1": s1, "s2": s2},
             curve=_curve(),
@@ -93,7 +89,7 @@ class TwoSites:
 
 
 def _delays_ms(count: int, wander_seconds: float, seed: int) -> Milliseconds:
-    """Draw the delays of tuples that are sent one step after the other."""
+    """Draw the delays of rows that are sent one step after the other."""
     draws = np.random.default_rng(seed).standard_normal((count, _NORMALS))
     kept = math.exp(-_STEP_MS / (1000 * wander_seconds))
     new = math.sqrt(1 - kept**2)
@@ -106,7 +102,7 @@ def _delays_ms(count: int, wander_seconds: float, seed: int) -> Milliseconds:
 
 
 def _curve() -> Floats:
-    """Give p1: results of a tuple in each part of its window, by the law of the delay."""
+    """Return p1: results of a row in each part of its window, by the law of the delay."""
     edges = np.arange(0, WINDOW_MS + 1, GRANULARITY_MS)
     apart = [
         later for later in range(_PHASE_MS, _HIGH_MS + 1, _STEP_MS) if _LOW_MS <= later <= _HIGH_MS
@@ -116,7 +112,7 @@ def _curve() -> Floats:
 
 
 def _gamma_4(x: Floats) -> Floats:
-    """Give the share of a gamma law of shape 4 and scale 1 that is at most x.
+    """Return the share of a gamma law of shape 4 and scale 1 that is at most x.
 
     >>> _gamma_4(np.array([-1.0, 3.0, 8.0])).round(3).tolist()
     [0.0, 0.353, 0.958]

@@ -1,4 +1,4 @@
-"""What a study joins: two streams, and the truth about the window of the first."""
+"""What a study joins: two streams, and the true age curve of the first."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.join import Join
+from penstock.spec import Stream
 from penstock.statistics.age_curve import AgeCurve
 
 if TYPE_CHECKING:
@@ -21,24 +22,43 @@ if TYPE_CHECKING:
     from penstock.budget import Budget
     from penstock.goals import Goal
     from penstock.predicates import Predicate
-    from penstock.spec import Stream
 
-__all__ = ["Scenario", "Workload", "exact_times", "result_times", "workload"]
+__all__ = [
+    "ARRIVALS_PER_RATE",
+    "Scenario",
+    "Workload",
+    "exact_times",
+    "first_stream_windowed",
+    "result_times",
+    "workload",
+]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_TOLD = 120
+ARRIVALS_PER_RATE = 0.8
+"""With the paper's arrivals, gaps of 1/2r to 2/r, a stream brings this share of its rate."""
+
+# Parts of a curve that a strategy is given, at most.
+_MOST_PARTS = 120
+
+
+def first_stream_windowed(window: float) -> dict[str, Stream]:
+    """Return two streams, of which only the first has a window."""
+    return {
+        "s1": Stream(time="time", window=window),
+        "s2": Stream(time="time", window=0),
+    }
 
 
 class Scenario(Protocol):
-    """Parameters from which a workload is made; a frozen dataclass, seed included."""
+    """The parameters of a workload: a frozen dataclass, seed included."""
 
     @property
     def name(self) -> str:
-        """What panels and tables call it."""
+        """Its name in panels and tables."""
 
     def make(self) -> Workload:
-        """Make the streams; the same parameters always make the same."""
+        """Make the streams; the same parameters always make the same streams."""
 
     def __hash__(self) -> int: ...
 
@@ -54,13 +74,13 @@ class Workload:
     tables
         The whole of each stream, in order of time.
     curve
-        p1 of the first stream: results of a tuple in each part of its window, the newest first.
+        p1 of the first stream: results of a row in each part of its window, the newest first.
     rate
-        Tuples of the first stream per unit of time, as they really come.
+        Rows of the first stream per unit of time, as they really arrive.
     window
         Of the first stream, in units of time.
     measured_from
-        The time from which on recall is measured; before it windows fill and curves are learnt.
+        The time from which recall is measured; before it, windows fill and curves are learned.
     """
 
     streams: Mapping[str, Stream]
@@ -77,19 +97,19 @@ class Workload:
         return self.rate * self.window
 
     @property
-    def told(self) -> Floats:
-        """The curve in parts that are few enough to be ranked anew whenever one has passed."""
-        parts = math.gcd(self.curve.size, _MOST_TOLD)
-        told: Floats = self.curve.reshape(parts, -1).sum(axis=1)
-        return told
+    def curve_in_parts(self) -> Floats:
+        """The curve in few parts: they are ranked again whenever one has passed."""
+        parts = math.gcd(self.curve.size, _MOST_PARTS)
+        in_parts: Floats = self.curve.reshape(parts, -1).sum(axis=1)
+        return in_parts
 
     def join(self, goal: Goal | None = None, budget: Budget | None = None, seed: int = 0) -> Join:
-        """Give the join; without a budget the exact one."""
+        """Return the join; without a budget, the exact one."""
         more = {} if goal is None else {"goal": goal}
         return Join(streams=self.streams, on=self.on, budget=budget, seed=seed, **more)
 
     def theory(self, rows: float) -> float:
-        """Give the recall of AGE with so many rows, by eq. 3 of `srivastava04`."""
+        """Return the recall of AGE with this many rows, by eq. 3 of `srivastava04`."""
         curve = AgeCurve(self.curve)
         made = curve.output(rows, rate=self.rate, window=self.window)
         return float(made) / (self.rate * curve.total)
@@ -97,18 +117,18 @@ class Workload:
 
 @lru_cache(maxsize=2)
 def workload(scenario: Scenario) -> Workload:
-    """Make a workload, or give the one made before: points of a grid share theirs."""
+    """Make a workload, or return the one made before: points of a grid share theirs."""
     return scenario.make()
 
 
 @lru_cache(maxsize=2)
 def exact_times(scenario: Scenario) -> Floats:
-    """Give the times of all results of the exact join, in order."""
+    """Return the times of all results of the exact join, in order."""
     made = workload(scenario)
     return result_times(made, made.join())
 
 
 def result_times(made: Workload, join: Join) -> Floats:
-    """Run a join over a workload and give the times of its results, in order."""
+    """Run a join over a workload; return the times of its results, in order."""
     times = join.replay(made.tables).result["time"].to_numpy()
     return np.sort(times.astype(np.float64))

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 import penstock as ps
 from penstock.engine.kernels import layout
-from penstock.engine.lives import lives_of
 from penstock.engine.plan import bind
 from penstock.engine.store import Store
 

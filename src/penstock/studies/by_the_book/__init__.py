@@ -1,7 +1,7 @@
 """`kulkarni08` by the book: a plain simulator of its join and its ways to shed load.
 
 It shares nothing with the engine. Where the paper leaves a choice, each reading has a name and is
-a parameter, so that a study can say what follows from which.
+a parameter, so that a study can compare them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What comes on one stream: when, with which value, and how important it is."""
+"""The rows of one stream: their times, values and importance."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """The tuples of one stream, in the order in which they come.
+    """The rows of one stream, in order of arrival.
 
     Parameters
     ----------
     times
-        In time units; never falling. Tuples of equal times, of both streams, form one time step.
+        In time units; never falling. Rows of equal times, of both streams, form one time step.
     values
         Of the join attribute.
     importance
-        Above zero; what it is until it is redefined.
+        Above zero; it holds until it is redefined.
 
     Examples
     --------
@@ -48,12 +48,12 @@ class Arrivals:
                     "times, values and importance",
                     "of one length",
                     (self.times.shape, self.values.shape, self.importance.shape),
-                    "give one of each for every tuple",
+                    "give one of each for every row",
                 )
             )
         if not (np.diff(self.times) >= 0).all():
             raise SpecificationError(
-                must("times", "in order, never falling", self.times.tolist(), "sort the tuples")
+                must("times", "in order, never falling", self.times.tolist(), "sort the rows")
             )
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Arrivals:
     def of(
         cls, times: Sequence[float], values: Sequence[object], importance: Sequence[float]
     ) -> Arrivals:
-        """Make them of what can be written by hand."""
+        """Make arrivals from plain sequences."""
         return cls(
             np.asarray(times, np.float64),
             np.array(list(values)),
@@ -73,14 +73,14 @@ class Arrivals:
 
 @dataclass(frozen=True, eq=False)
 class Redefinition:
-    """The user changes the importance function, and with it the importance of every tuple.
+    """The user changes the importance function, and with it the importance of every row.
 
     Parameters
     ----------
     time
-        From here on, tuples in memory included.
+        From here on, rows in memory included.
     importance
-        Of all tuples of both streams; those of tuples long gone do not matter.
+        Of all rows of both streams, rows that have left memory included.
     """
 
     time: float

@@ -26,35 +26,35 @@ class _Oldest(Shedder):
 
 @dataclass(frozen=True)
 class Exact:
-    """EXACT: memory is unlimited, nobody ever has to go."""
+    """EXACT: memory is unlimited, and no row is ever evicted."""
 
     name: ClassVar[str] = "EXACT"
 
-    def begin(self, stream: int, tuples: int) -> Shedder:  # noqa: ARG002 -- never asked
-        """Give one that is never asked."""
+    def begin(self, stream: int, rows: int) -> Shedder:  # noqa: ARG002 -- never asked
+        """Return a shedder that is never asked."""
         return _Oldest()
 
 
 @dataclass(frozen=True)
 class Fifo:
-    """FIFO: the oldest goes."""
+    """FIFO: evicts the oldest row."""
 
     name: ClassVar[str] = "FIFO"
 
-    def begin(self, stream: int, tuples: int) -> Shedder:  # noqa: ARG002 -- needs no state
+    def begin(self, stream: int, rows: int) -> Shedder:  # noqa: ARG002 -- needs no state
         """Start to work on a stream."""
         return _Oldest()
 
 
 @dataclass(frozen=True)
 class Rand:
-    """RAND: anyone goes, all with the same chance.
+    """RAND: evicts a random row, all with the same chance.
 
     Parameters
     ----------
     among
-        ``"held"`` tuples only, which agrees with every row of Table 3(a); or ``"all"``, the
-        newcomer too, which is a uniform sample of what came.
+        ``"held"`` rows only, which agrees with every line of Table 3(a); or ``"all"``, the
+        newcomer too, which is a uniform sample of the arrivals.
     seed
         Of the choices.
     """
@@ -63,7 +63,7 @@ class Rand:
     among: Literal["held", "all"] = "held"
     seed: int = 0
 
-    def begin(self, stream: int, tuples: int) -> Shedder:  # noqa: ARG002 -- any length
+    def begin(self, stream: int, rows: int) -> Shedder:  # noqa: ARG002 -- any length
         """Start to work on a stream, with draws of its own."""
         return _Random(self, np.random.default_rng([self.seed, stream]))
 
@@ -82,12 +82,12 @@ class _Random(Shedder):
 
 @dataclass(frozen=True)
 class Greedy:
-    """GREEDY (section 4): the least important goes; of several, the oldest.
+    """GREEDY (section 4): evicts the least important row; of several, the oldest.
 
     Parameters
     ----------
     ties
-        Who goes if nobody held is less important than the newcomer: the ``"newcomer"``, or the
+        What goes if no held row is less important than the newcomer: the ``"newcomer"``, or the
         ``"oldest"``. Section 5.3, where all are equally important and "only a selected few tuples"
         occupy the memory, is true of the first only; Table 4 of both.
     """
@@ -95,7 +95,7 @@ class Greedy:
     name: ClassVar[str] = "GREEDY"
     ties: Literal["newcomer", "oldest"] = "newcomer"
 
-    def begin(self, stream: int, tuples: int) -> Shedder:  # noqa: ARG002 -- needs no state
+    def begin(self, stream: int, rows: int) -> Shedder:  # noqa: ARG002 -- needs no state
         """Start to work on a stream."""
         return _LeastImportant(self)
 
@@ -114,25 +114,25 @@ class _LeastImportant(Shedder):
 
 @dataclass(frozen=True)
 class Size:
-    """SIZE, after PROB of the paper's [22]: whose value is rarest in the other stream goes.
+    """SIZE, after PROB of the paper's [22]: evicts the row whose value is rarest opposite.
 
-    The paper says no more than "similar to [22]". Frequencies are counted from what came, of the
-    newcomer's own time step too.
+    The paper says no more than "similar to [22]". Frequencies are counted from the arrivals,
+    those of the newcomer's time step included.
 
     Parameters
     ----------
     recent
-        Count the last so many tuples of the other stream; all of them if None.
+        Count the last `recent` rows of the other stream; all of them if None.
     ties
-        Who goes of those that are equally rare: by ``"partners"``, who has fewest to join in memory
-        now, then the oldest; the ``"oldest"``; or the ``"newcomer"`` if it is one of them.
+        Which of equally rare rows goes: by ``"partners"``, the one with the fewest matches in
+        memory now, then the oldest; the ``"oldest"``; or the ``"newcomer"`` if it is one of them.
 
     Notes
     -----
-    By the default Table 3(b) comes out until time 6, and so does its total of 11; with
-    ``recent=4``, that example's M, every row of it. Both were found by search: they show that the
-    table can be had by counting, not that it was made so. Whoever counts all of the past keeps b,
-    not c, in R at time 8.
+    The default gives Table 3(b) until time 6, and its total of 11. With ``recent=4``, that
+    example's M, every line of it agrees. Both were found by search: they show that counting can
+    give the table, not that the paper counted so. Counting all of the past keeps b, not c, in R at
+    time 8.
     """
 
     name: ClassVar[str] = "SIZE"
@@ -145,7 +145,7 @@ class Size:
                 must("recent of Size", "at least 1", self.recent, "leave it out to count all")
             )
 
-    def begin(self, stream: int, tuples: int) -> Shedder:  # noqa: ARG002 -- needs no state
+    def begin(self, stream: int, rows: int) -> Shedder:  # noqa: ARG002 -- needs no state
         """Start to work on a stream."""
         return _Rarest(self)
 

@@ -1,4 +1,4 @@
-"""IJOIN: who is worth least for the time it has had goes (`kulkarni08` 4.3 to 4.8)."""
+"""IJOIN: evicts the row with the lowest residence priority (`kulkarni08` 4.3 to 4.8)."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ class Ijoin:
     Parameters
     ----------
     maturity
-        tau: who is not older may not be evicted.
+        tau: rows that are not older may not be evicted.
     unproductivity
-        Delta: who had no match for so long is penalised.
+        Delta: rows without a match for this long are penalised.
     decay
         d of eq. 7, per time unit; 0 counts all matches alike, which is the global priority of
-        eq. 5. Never given. Matches decay from when they came; for times in whole units that is
-        eq. 7, which counts in steps.
+        eq. 5. The paper gives no value. Matches decay from their arrival; in whole time units that
+        is eq. 7, which counts in steps.
     penalty
-        c of eq. 8. Never given.
+        c of eq. 8. The paper gives no value.
     recomputation
-        When priorities are computed anew; in between those computed last hold, and for newer
-        tuples `initial`.
-    nobody_mature
-        Who goes if room is needed and nobody is mature, of which Algorithm 2 says nothing:
-        ``"waive"`` maturity, so that all who are held are candidates, or ``"drop newcomer"``.
+        When priorities are recomputed. In between, the last ones hold; newer rows have
+        `initial`.
+    none_mature
+        What to do if room is needed and no row is mature, which Algorithm 2 leaves open:
+        ``"waive"`` maturity, so that all held rows are candidates, or ``"drop newcomer"``.
     smallest_age
-        Younger tuples count as this old; eq. 5 divides by zero in a tuple's first time step. None
+        Younger rows count as this old; eq. 5 divides by zero in a row's first time step. None
         treats the age 0 alone as one time unit.
     unmatched
-        Since when a tuple that never matched is unproductive: since its ``"arrival"``, or
+        Since when a row that never matched is unproductive: since its ``"arrival"``, or
         ``"never"``.
     ties
-        Who goes of equal priority, as all who never matched have: the ``"oldest"``, or the
+        Which of equal priority goes, such as rows that never matched: the ``"oldest"``, or the
         ``"least important"``, then the oldest.
     initial
-        RP_init: the tuple's ``"importance"``, as if it had one match at the age of one, or
-        ``"zero"``. Never given; without effect if priorities are always computed anew, since the
-        newcomer is no candidate.
+        RP_init: the row's ``"importance"``, as if it had one match at the age of one, or
+        ``"zero"``. The paper gives no value. It has no effect if priorities are always recomputed,
+        since the newcomer is no candidate.
     """
 
     name: ClassVar[str] = "IJOIN"
@@ -64,7 +64,7 @@ class Ijoin:
     decay: float = 0.1
     penalty: float = 1.0
     recomputation: Recomputation = field(default_factory=Successive)
-    nobody_mature: Literal["waive", "drop newcomer"] = "waive"
+    none_mature: Literal["waive", "drop newcomer"] = "waive"
     smallest_age: float | None = None
     unmatched: Literal["arrival", "never"] = "arrival"
     ties: Literal["oldest", "least important"] = "oldest"
@@ -81,22 +81,22 @@ class Ijoin:
                 must("smallest_age", "above 0", self.smallest_age, "leave it out for one unit")
             )
 
-    def begin(self, stream: int, tuples: int) -> _Priorities:  # noqa: ARG002 -- both alike
+    def begin(self, stream: int, rows: int) -> _Priorities:  # noqa: ARG002 -- both alike
         """Start to work on a stream."""
-        return _Priorities(self, tuples)
+        return _Priorities(self, rows)
 
 
 def residence_priority(
     scheme: Ijoin, importance: Floats, matches: Floats, ages: Floats, idle: Floats
 ) -> Floats:
-    """Give RP of tuples: eqs. 5 and 6, less the penalty of eq. 8.
+    """Return RP of rows: eqs. 5 and 6, less the penalty of eq. 8.
 
     Parameters
     ----------
     scheme
         Says what an age of zero is, and Delta and c.
     importance
-        Of the tuples.
+        Of the rows.
     matches
         How many each had, decayed or not.
     ages
@@ -120,14 +120,14 @@ def residence_priority(
 
 
 class _Priorities(Shedder):
-    """The metadata of 4.2 of all tuples of a stream, and Algorithm 2."""
+    """The metadata of 4.2 of all rows of a stream, and Algorithm 2."""
 
-    def __init__(self, scheme: Ijoin, tuples: int) -> None:
+    def __init__(self, scheme: Ijoin, rows: int) -> None:
         self.scheme = scheme
-        self.matches = np.zeros(tuples)
-        self.counted = np.zeros(tuples)  # the time as of which matches are decayed
-        self.last_match = np.full(tuples, np.nan)  # none yet
-        self.priority = np.full(tuples, np.nan)  # not computed yet
+        self.matches = np.zeros(rows)
+        self.counted = np.zeros(rows)  # the time as of which matches are decayed
+        self.last_match = np.full(rows, np.nan)  # none yet
+        self.priority = np.full(rows, np.nan)  # not computed yet
         self.decisions = 0
         self.recomputations = 0
         self.seen, self.quality = 0.0, 0.0
@@ -139,7 +139,7 @@ class _Priorities(Shedder):
         np.add.at(self.matches, numbers, 1.0)
 
     def matches_at(self, numbers: Integers, time: float) -> Floats:
-        """Give the matches of tuples, eq. 7."""
+        """Return the matches of rows, eq. 7."""
         decayed = self.matches[numbers] * np.exp(
             -self.scheme.decay * (time - self.counted[numbers])
         )
@@ -154,7 +154,7 @@ class _Priorities(Shedder):
         mature = ages > self.scheme.maturity
         if mature.any():
             candidates = held[mature]
-        elif self.scheme.nobody_mature == "waive":
+        elif self.scheme.none_mature == "waive":
             candidates = held
         else:
             return moment.newcomer
@@ -174,8 +174,8 @@ class _Priorities(Shedder):
         return due
 
     def recompute(self, moment: Moment, ages: Floats) -> None:
-        # Of all who are held, not of the mature ones only as Algorithm 2 has it: if priorities
-        # hold until the next time, tuples may have become mature by then.
+        # Of all held rows, not only of the mature ones as in Algorithm 2: the priorities hold until
+        # the next time, and rows may have become mature by then.
         held = moment.own.held
         idle = moment.time - self.last_match[held]
         since_arrival = ages if self.scheme.unmatched == "arrival" else np.zeros_like(ages)

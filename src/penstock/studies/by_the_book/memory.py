@@ -1,4 +1,4 @@
-"""The memory of one stream, and what a scheme may look at when it has to choose a victim."""
+"""The memory of one stream, and what a scheme may use to choose a victim."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ Integers = npt.NDArray[np.int64]
 
 
 class Memory:
-    """The tuples of one stream that are in memory. Tuples are known by their numbers.
+    """The rows of one stream that are in memory, known by their numbers.
 
     Parameters
     ----------
     arrivals
-        All that will ever come; only the first `came` are known yet.
+        All arrivals of the stream; only the first `came` are known yet.
     codes
-        Numbers of the tuples' values.
+        Numbers of the rows' values.
     joins
         Whether a value of this stream (row) joins one of the other stream (column).
 
     Attributes
     ----------
     held
-        Numbers of the tuples in memory, the oldest first.
+        Numbers of the rows in memory, the oldest first.
     importance
-        Of all tuples, as defined now.
+        Of all rows, as defined now.
     partners
-        Of each value: how many tuples of the other stream came so far that it joins.
+        Of each value: how many rows of the other stream that it joins have come so far.
     left, fates
         As in `Outcome`.
     """
@@ -58,11 +58,11 @@ class Memory:
         self.fates = np.full(len(arrivals), int(Fate.HELD), np.int64)
 
     def put(self, number: int) -> None:
-        """Take a tuple in; the newest, so that the order stays."""
+        """Add a row; it is the newest, so the order stays."""
         self.held = np.append(self.held, number)
 
     def take(self, number: int, time: float, fate: Fate) -> None:
-        """Let a tuple go, be it in memory or about to enter."""
+        """Remove a row from memory, or refuse it."""
         self.held = self.held[self.held != number]
         self.left[number] = time
         self.fates[number] = int(fate)
@@ -70,7 +70,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Moment:
-    """A tuple has come and there is no room.
+    """The state when a row has come and there is no room.
 
     Attributes
     ----------
@@ -92,16 +92,16 @@ class Moment:
 
 
 class Shedder(ABC):
-    """A scheme at work on one stream; what it remembers is in here."""
+    """A scheme at work on one stream, with its state."""
 
     recomputations = 0
 
-    def matched(self, numbers: Integers, time: float) -> None:  # noqa: B027 -- few need to know
-        """Hear that tuples of this stream gave results; a number comes as often as it gave one."""
+    def matched(self, numbers: Integers, time: float) -> None:  # noqa: B027 -- few schemes need it
+        """Record that rows of this stream gave results: one number for each result."""
 
     @abstractmethod
     def victim(self, moment: Moment) -> int:
-        """Give the number of the tuple to go: one that is held, or the newcomer."""
+        """Return the number of the row to evict: a held one, or the newcomer."""
 
 
 class Scheme(Protocol):
@@ -111,5 +111,5 @@ class Scheme(Protocol):
     def name(self) -> str:
         """What the paper calls it."""
 
-    def begin(self, stream: int, tuples: int) -> Shedder:
-        """Start to work on a stream of so many tuples."""
+    def begin(self, stream: int, rows: int) -> Shedder:
+        """Start to work on a stream of this many rows."""

@@ -1,4 +1,4 @@
-"""What a simulated join came to: its results, and how long each tuple stayed."""
+"""The outcome of a simulated join: its results, and how long each row stayed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Integers = npt.NDArray[np.int64]
 
 
 class Fate(enum.IntEnum):
-    """What became of a tuple."""
+    """How a row left memory."""
 
     DROPPED = 0
-    """It never was in memory."""
+    """It was never in memory."""
     EVICTED = 1
     EXPIRED = 2
     HELD = 3
-    """It was there when the streams ended."""
+    """It was in memory when the streams ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +38,15 @@ class Outcome:
     streams
         What came.
     times, first, second, importance
-        Of the results: when each was put out, its tuple of either stream by number, and the
+        Of the results: when each was emitted, its row of either stream by number, and the
         smaller importance of the two at that time (eq. 2).
     left
-        When each tuple left memory, of each stream; that is when it came if it was dropped, and
+        When each row left memory, of each stream; that is when it came if it was dropped, and
         the end of the streams if it was there until then.
     fates
-        Of each tuple, as `Fate`.
+        Of each row, as `Fate`.
     recomputations
-        How many times the priorities of a stream's tuples were computed anew.
+        How many times the priorities of a stream's rows were recomputed.
     """
 
     streams: tuple[Arrivals, Arrivals]
@@ -70,25 +70,25 @@ class Outcome:
 
     @property
     def pairs(self) -> set[tuple[int, int]]:
-        """The results as pairs of numbers of tuples."""
+        """The results as pairs of numbers of rows."""
         return set(zip(self.first.tolist(), self.second.tolist(), strict=True))
 
     def contents(self, stream: int, time: float) -> list[object]:
-        """Give the values in memory after everything at a time is done, the oldest first."""
+        """Return the values in memory at the end of a time step, the oldest first."""
         came, left = self.streams[stream].times, self.left[stream]
         there = (came <= time) & ((time < left) | (self.fates[stream] == Fate.HELD))
         return list(self.streams[stream].values[there].tolist())
 
     def lifetimes(self, of: Literal["all", "evicted"] = "all") -> Floats:
-        """Give L of eq. 4, the time from arrival until leaving, of both streams' tuples.
+        """Return L of eq. 4, the time from arrival until leaving, of both streams' rows.
 
         Parameters
         ----------
         of
-            ``"all"`` that came, as the paper's "n is the total number of incoming tuples" has it:
+            ``"all"`` that came, by the paper's "n is the total number of incoming tuples":
             0 for those dropped on arrival, at most the window for those that expired, and until
-            the end of the streams for those that were still there. ``"evicted"`` ones only, as its
-            "time that tuple i gets evicted" has it: those who had a place and lost it.
+            the end of the streams for those that were still there. ``"evicted"`` ones only, by its
+            "time that tuple i gets evicted": those that were in memory and had to leave.
         """
         chosen = [
             left - stream.times if of == "all" else (left - stream.times)[fates == Fate.EVICTED]
@@ -97,14 +97,14 @@ class Outcome:
         return np.concatenate(chosen)
 
     def fairness(self, of: Literal["all", "evicted"] = "all") -> float:
-        """Give the fairness index of the lifetimes, eq. 4; see `lifetimes`."""
+        """Return the fairness index of the lifetimes, eq. 4; see `lifetimes`."""
         return fairness_index(self.lifetimes(of))
 
 
 def fairness_index(lifetimes: Floats) -> float:
     """Jain's fairness index, eq. 4: from 1/n, one has everything, to 1, all have the same.
 
-    NaN if nobody has anything.
+    NaN if all lifetimes are 0.
 
     Examples
     --------

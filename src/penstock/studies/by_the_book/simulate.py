@@ -44,20 +44,20 @@ def simulate(
     Parameters
     ----------
     first, second
-        R and S. At equal times R's tuples come first.
+        R and S. At equal times R's rows come first.
     scheme
-        Who goes when there is no room.
+        Which row goes when there is no room.
     window
         w, in time units.
     memory
-        M, tuples; each stream has half of it (3.4).
+        M, rows; each stream has half of it (3.4).
     order
-        ``"shed first"``, as Tables 2(b) to 4 have it: all tuples of a time step are placed, or
-        dropped, and those who have a place are joined afterwards; who is dropped on arrival joins
-        nothing. ``"probe first"``: one tuple after the other joins what is in memory, then asks
+        ``"shed first"``, as Tables 2(b) to 4 have it: all rows of a time step are placed, or
+        dropped, and those in memory are joined afterwards; a row dropped on arrival joins
+        nothing. ``"probe first"``: one row after the other joins what is in memory, then asks
         for a place.
     reading
-        Which tuples i are in the window at time t: ``"open"``, t - w < i (1.1); ``"closed"``,
+        Which rows i are in the window at time t: ``"open"``, t - w < i (1.1); ``"closed"``,
         t - w <= i (Algorithms 1 and 2); ``"section 3.2"``, t - w + 1 < i, which Table 2(a)
         refutes.
     predicate
@@ -105,7 +105,7 @@ def _in_order(first: Arrivals, second: Arrivals) -> list[tuple[float, int, int]]
 
 
 def _lifetime(window: float, reading: WindowReading) -> Callable[[float], float]:
-    """Give the function that says when a tuple has expired, by its arrival."""
+    """Return the function from a row's arrival to its expiry."""
     if reading == "closed":
         return lambda came: math.nextafter(came + window, math.inf)
     if reading == "section 3.2":
@@ -114,7 +114,7 @@ def _lifetime(window: float, reading: WindowReading) -> Callable[[float], float]
 
 
 class _Join:
-    """A join on its way: both memories, both shedders, and the results so far."""
+    """A running join: both memories, both shedders, and the results so far."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Join:
         )
         self.shedders = tuple(scheme.begin(s, len(stream)) for s, stream in enumerate(streams))
         self.total = 0.0
-        # Times, R's tuples, S's tuples and importance of the results of each probe.
+        # Times, R's rows, S's rows and importance of the results of each probe.
         self.times: list[npt.NDArray[np.float64]] = [np.empty(0)]
         self.pairs: tuple[list[Integers], list[Integers]] = (
             [np.empty(0, np.int64)],
@@ -188,7 +188,7 @@ class _Join:
         other.partners += own.joins[own.codes[number]]
 
     def place(self, stream: int, number: int, time: float) -> None:
-        """Give a newcomer a place, someone else's if need be, or drop it."""
+        """Put a newcomer into memory, in place of another row if need be, or drop it."""
         own, other = self.memories[stream], self.memories[1 - stream]
         if own.held.size >= self.room:
             victim = self.shedders[stream].victim(Moment(time, own, other, number, self.total))
@@ -198,7 +198,7 @@ class _Join:
         own.put(number)
 
     def join(self, stream: int, number: int, partners: Integers, time: float) -> None:
-        """Join a tuple with partners of the other stream (Algorithm 1)."""
+        """Join a row with partners of the other stream (Algorithm 1)."""
         own, other = self.memories[stream], self.memories[1 - stream]
         found = partners[own.joins[own.codes[number]][other.codes[partners]]]
         if not found.size:

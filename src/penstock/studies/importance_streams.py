@@ -1,9 +1,9 @@
-"""The synthetic streams of `kulkarni08` 5 and Table 5, with what it leaves open as parameters."""
+"""Streams whose rows differ in importance, as `kulkarni08` 5 has them, and their exact join."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,12 @@ import numpy.typing as npt
 from penstock.errors import SpecificationError, must
 from penstock.studies.by_the_book import Arrivals, Redefinition
 
-__all__ = ["ImportanceStreams", "MadeStreams"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+__all__ = ["ImportanceStreams", "MadeStreams", "exact_importance"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -30,16 +35,16 @@ class MadeStreams(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportanceStreams:
-    """Two streams of tuples that differ in importance.
+    """Two streams of rows that differ in importance.
 
-    In each second a stream has a rate of its own, drawn evenly, and its tuples come at times drawn
-    evenly. Importance is looked up in a table of the importance attribute's values, and to redefine
-    it is to draw the table anew.
+    In each second a stream has a rate of its own, drawn uniformly, and its rows come at times
+    drawn uniformly. Importance is looked up in a table of the importance attribute's values. To
+    redefine it, the table is drawn again.
 
     Parameters
     ----------
     rates
-        Lowest and highest rate of each stream, tuples per second. The paper says 100 to 200, not
+        Lowest and highest rate of each stream, rows per second. The paper says 100 to 200, not
         whether of each stream or of both.
     duration
         Seconds.
@@ -52,11 +57,11 @@ class ImportanceStreams:
         ``"drawn"``: the importance attribute is another one than the join attribute, and
         independent of it. ``"by value"``: it is the join attribute; so too for ``"with frequency"``
         and ``"against frequency"``, where the most frequent value is the most or the least
-        important one. ``"equal"``: all tuples are as important, 1, as for Fig. 4.
+        important one. ``"equal"``: all rows are as important, 1, as for Fig. 4.
     redefined
         How many times importance is redefined, 0 to 2, evenly spread.
     step
-        Times are rounded up to multiples of this, seconds; tuples of a time step are then dealt
+        Times are rounded up to multiples of this, seconds; rows of a time step are then dealt
         with together. None leaves them as they are.
     seed
         Of everything. The same seed gives the same times and values whatever the importance.
@@ -82,7 +87,7 @@ class ImportanceStreams:
     def __post_init__(self) -> None:
         if not 0 < self.rates[0] <= self.rates[1]:
             raise SpecificationError(
-                must("rates", "above 0, the lower one first", self.rates, "give tuples per second")
+                must("rates", "above 0, the lower one first", self.rates, "give rows per second")
             )
         if self.redefined not in {0, 1, 2}:
             raise SpecificationError(
@@ -134,3 +139,50 @@ class ImportanceStreams:
         if self.importance == "with frequency":
             return np.sort(table)[::-1]
         return np.sort(table) if self.importance == "against frequency" else table
+
+
+def exact_importance(tables: Mapping[str, pa.Table], window: int) -> tuple[float, int]:
+    """Return the importance and the number of all results of the exact join, without joining.
+
+    The smaller importance of two rows is the sum of the steps between levels of importance up to
+    the highest level that both reach. So it is enough to count pairs, level by level.
+
+    Parameters
+    ----------
+    tables
+        Both streams, with columns ``time`` and ``key``, of whole numbers, and ``importance``.
+    window
+        Of both.
+    """
+    columns = [
+        (
+            table["time"].to_numpy().astype(np.int64),
+            table["key"].to_numpy(),
+            table["importance"].to_numpy(),
+        )
+        for table in tables.values()
+    ]
+    levels = np.unique(np.concatenate([importance for _, _, importance in columns]))
+    total, results, below = 0.0, 0, 0.0
+    for level in levels.tolist():
+        reached = [
+            (times[importance >= level], keys[importance >= level])
+            for times, keys, importance in columns
+        ]
+        count = _pairs(*reached[0], *reached[1], window)
+        results = results or count
+        total += (level - below) * count
+        below = level
+    return total, results
+
+
+def _pairs(
+    times_1: Integers, keys_1: Integers, times_2: Integers, keys_2: Integers, window: int
+) -> int:
+    """Count pairs of equal keys that are at most a window apart."""
+    # A key's times lie in a span of their own, with a window of room on both sides.
+    span = int(max(times_1.max(initial=0), times_2.max(initial=0))) + 2 * window + 1
+    places = np.sort(keys_2 * span + times_2)
+    own = keys_1 * span + times_1
+    until = np.searchsorted(places, own + window, "right")
+    return int((until - np.searchsorted(places, own - window, "left")).sum())

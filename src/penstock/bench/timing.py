@@ -1,10 +1,9 @@
-"""How a run is measured: contestants take turns, and what counts is the median of many turns."""
+"""How runs are timed: contestants take turns, and the median of many turns counts."""
 
 from __future__ import annotations
 
 import gc
 import statistics
-import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
@@ -37,11 +36,11 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Sum up the values measured."""
+        """Return the spread of measured values."""
         return cls(statistics.median(values), min(values), max(values))
 
     def text(self, digits: int = 2) -> str:
-        """Give the median, and in brackets the least and the greatest value."""
+        """Return the median, and in brackets the least and the greatest value."""
         median, least, most = (
             f"{value:,.{digits}f}" for value in (self.median, self.least, self.most)
         )
@@ -50,14 +49,14 @@ class Spread:
 
 @dataclass(frozen=True)
 class Timed(Generic[T]):
-    """One run: how long it took, and what was kept of its result."""
+    """One run: how many seconds it took, and what was kept of its result."""
 
     seconds: float
     kept: T
 
 
 def timed(run: Callable[[], T], keep: Callable[[T], U], clock: Clock = CLOCK) -> Timed[U]:
-    """Measure one run. What `keep` does, and to let go of the result, is not counted."""
+    """Time one run, without the time that `keep` takes and that the result takes to be freed."""
     start = clock()
     result = run()
     seconds = clock() - start
@@ -70,9 +69,9 @@ def take_turns(
     rounds: int,
     say: Say,
 ) -> dict[str, list[Timed[U]]]:
-    """Run A, B, A, B, ... so that a slow spell of the machine hits all of them.
+    """Run A, B, A, B, ... so that a slow moment of the machine hits all of them.
 
-    A first round is not counted: it compiles, and has the memory come from the system.
+    A first round is not counted: it compiles, and gets memory from the system.
     """
     turns: dict[str, list[Timed[U]]] = {name: [] for name in contestants}
     for number in range(rounds + 1):
@@ -86,19 +85,10 @@ def take_turns(
 
 
 def seconds(turns: Sequence[Timed[U]]) -> list[float]:
-    """Give the times of the turns."""
+    """Return the times of the turns."""
     return [turn.seconds for turn in turns]
 
 
 def ratios(dividends: Sequence[float], divisors: Sequence[float]) -> Spread:
     """Divide round by round, so that both sides of each ratio were measured side by side."""
     return Spread.of([a / b for a, b in zip(dividends, divisors, strict=True)])
-
-
-def progress(prefix: str) -> Say:
-    """Give a function that says on the terminal how far a benchmark is."""
-
-    def say(text: str) -> None:
-        print(f"{prefix}: {text}", file=sys.stderr, flush=True)
-
-    return say

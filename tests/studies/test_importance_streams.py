@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penstock.errors import SpecificationError
-from penstock.studies.ijoin_streams import ImportanceStreams
+from penstock.studies.importance_streams import ImportanceStreams
 
 
 def test_rates_and_domains_are_those_of_table_5() -> None:
