@@ -15,6 +15,7 @@ from benchmarks.data import LEFT, RIGHT, Tables, keyed
 from benchmarks.report import Target
 from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
 from penstock.report.tables import Table
+from penstock.strategies import Ijoin
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from penstock.engine.replay import Replay
 
 _MILLION = 1e6
-_GOALS: dict[str, dict[str, str]] = {
-    "fifo": {"strategy": "fifo"},
-    "size": {"strategy": "size"},
-    "greedy": {"strategy": "greedy"},
-    "ijoin, successive": {"strategy": "ijoin"},
-    "ijoin, k-successive": {"strategy": "ijoin", "recompute": "k-successive"},
-    "ijoin, adaptive": {"strategy": "ijoin", "recompute": "adaptive"},
-    "worth": {"strategy": "worth"},
+_GOALS: dict[str, str | Ijoin] = {
+    "fifo": "fifo",
+    "size": "size",
+    "greedy": "greedy",
+    "ijoin, successive": Ijoin(),
+    "ijoin, k-successive": Ijoin(recompute="k-successive"),
+    "ijoin, adaptive": Ijoin(recompute="adaptive"),
+    "worth": "worth",
 }
 _WINDOW = 4  # rows of a window, in multiples of the rows that its stream may hold
 _KEYS = 10  # number of keys, in multiples of the budget
@@ -168,12 +169,12 @@ def _streams(budget: int, arrivals: int) -> Tables:
     return made
 
 
-def _join(budget: int, goal: dict[str, str]) -> ps.Join:
+def _join(budget: int, strategy: str | Ijoin) -> ps.Join:
     stream = ps.Stream(time="time", window=_WINDOW * budget // 2)
     return ps.Join(
         streams={LEFT: stream, RIGHT: stream},
         on=ps.Equal("key"),
-        goal=ps.MaxImportance(of="value", **goal),  # type: ignore[arg-type]
+        goal=ps.MaxImportance(of="value", strategy=strategy),
         budget=ps.Budget(rows=budget),
     )
 

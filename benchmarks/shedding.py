@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.data import LEFT, equality, keyed
 from benchmarks.report import Target
@@ -16,6 +16,7 @@ from penstock.report.tables import Table
 
 if TYPE_CHECKING:
     from benchmarks.data import Tables
+    from penstock.engine.arrays import Array
     from penstock.engine.replay import Replay
 
 _MILLION = 1e6
@@ -187,9 +188,14 @@ def _state(strategy: str, sizes: Sizes) -> State:
             operator.process(_slice(tables, start, sizes.state_budget))
             save(operator)
         saved.append(sum(seal.size for seal in operator.saved.values()) / sizes.state_budget)
-        held = sum(array.nbytes for array in operator.store.memory)
+        held = sum(_bytes_of(part) for part in operator.store.memory)
         memory.append(held / sizes.state_budget)
     return State(strategy, tuple(saved), tuple(memory))
+
+
+def _bytes_of(part: Array | tuple[Any, ...]) -> int:
+    """Return the size of an array, or of a group of arrays."""
+    return sum(map(_bytes_of, part)) if isinstance(part, tuple) else part.nbytes
 
 
 def _slice(tables: Tables, start: int, rows: int) -> Tables:

@@ -4,6 +4,7 @@ It keeps within a memory budget, loses as little of the answer as possible, and 
 lost. Start with `Join`.
 """
 
+from penstock import strategies
 from penstock.budget import Budget
 from penstock.capacity import Prediction, Statistics
 from penstock.engine.replay import Replay
@@ -47,6 +48,7 @@ __all__ = [
     "Within",
     "estimate",
     "progress",
+    "strategies",
 ]
 
 __version__ = "0.1.0"

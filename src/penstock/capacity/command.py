@@ -155,7 +155,9 @@ def explain(
             recall=explanation.lines(curve),
             title="How much of the join does memory buy?",
             subtitle=explanation.sample(),
-            question=BudgetQuestion(explanation.rows, target, explanation.prediction.rows_for(target, best)),
+            question=BudgetQuestion(
+                explanation.rows, target, explanation.prediction.rows_for(target, best)
+            ),
         )
     if json_file is not None:
         figures = explanation.as_json(curve) | {

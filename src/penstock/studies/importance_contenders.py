@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from penstock import strategies
 from penstock.goals import MaxImportance
 from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Pen
 from penstock.studies.by_the_book import Adaptive, EveryFew, Exact, Fifo, Greedy, Ijoin, Rand, Size
@@ -133,15 +134,17 @@ def importance_goal(
     fairness
         How much of it is asked for; None for the default.
     """
-    options: dict[str, Any] = {} if ijoin is None else _in_windows(ijoin, window_seconds)
-    if fairness is not None:
-        options["fairness"] = fairness
-    return MaxImportance(of="importance", strategy=strategy, **options)
+    chosen: str | strategies.Strategy | None = strategy
+    if ijoin is not None:
+        chosen = _in_windows(ijoin, window_seconds)
+    elif fairness is not None:
+        chosen = strategies.Worth(fairness=fairness)
+    return MaxImportance(of="importance", strategy=chosen)
 
 
-def _in_windows(scheme: Ijoin, seconds: float) -> dict[str, Any]:
-    """Return the parameters of IJOIN for the engine, with times in windows."""
-    options = {
+def _in_windows(scheme: Ijoin, seconds: float) -> strategies.Ijoin:
+    """Return the engine's IJOIN with the same parameters, times in windows."""
+    options: dict[str, Any] = {
         "maturity": scheme.maturity / seconds,
         "unproductivity": scheme.unproductivity / seconds,
         "decay": scheme.decay * seconds,
@@ -151,10 +154,10 @@ def _in_windows(scheme: Ijoin, seconds: float) -> dict[str, Any]:
     }
     match scheme.recomputation:
         case EveryFew(k):
-            return {**options, "recompute": "k-successive", "every": k}
+            options |= {"recompute": "k-successive", "every": k}
         case Adaptive(epsilon):
-            return {**options, "recompute": "adaptive", "tolerance": epsilon}
-    return options
+            options |= {"recompute": "adaptive", "tolerance": epsilon}
+    return strategies.Ijoin(**options)
 
 
 def with_times(scheme: Ijoin, maturity: float, unproductivity: float) -> Ijoin:

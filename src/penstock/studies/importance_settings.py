@@ -15,6 +15,7 @@ from penstock.engine.plan import bind
 from penstock.join import Join
 from penstock.predicates import Equal
 from penstock.spec import Stream
+from penstock.strategies import strategies_for
 from penstock.studies.by_the_book import Ijoin, simulate
 from penstock.studies.importance_contenders import (
     CONTENDERS,
@@ -316,7 +317,7 @@ class UsersScale:
 
     def replay(self, goal: MaxImportance) -> ImportanceFound:
         """Run the engine with a goal; a strategy that learns nothing has all of the memory."""
-        learns = goal.strategy in {None, "worth"}
+        learns = strategies_for(goal)[0].needs.statistics
         budget = Budget(rows=self.rows, monitor=None if learns else 0)
         return _replay(_streams(self), self.lifetime, goal, budget)
 

@@ -212,7 +212,7 @@ def _goal(sampler: Sampler) -> Sample:
     """Return the goal of one of `OURS`: the only place that knows how it is written."""
     if sampler.is_uniform and not sampler.learns:
         # Whole numbers already: there is nothing to round.
-        return Sample(strategy=sampler.strategy, matches={"s1": MATCHES}, rounding="down")
+        return Sample(strategy=Uniform(rounding="down"), matches={"s1": MATCHES})
     return Sample(strategy=sampler.strategy)
 
 

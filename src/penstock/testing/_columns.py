@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.columns import UNITS_PER_SECOND
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Number, Within
+from penstock.tables import UNITS_PER_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,10 +8,10 @@ from decimal import localcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from penstock.columns import check_tables, units_per_second
 from penstock.durations import to_units
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
+from penstock.tables import check_tables, units_per_second
 from penstock.testing._columns import arithmetic, times_of, values_of
 
 if TYPE_CHECKING:

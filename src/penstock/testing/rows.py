@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.columns import units_per_second
+from penstock.tables import units_per_second
 from penstock.testing._columns import times_of
 from penstock.testing.exact import exact_join
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.columns import check_tables
 from penstock.errors import SpecificationError, must
+from penstock.tables import check_tables
 from penstock.testing._arguments import check_count
 
 if TYPE_CHECKING:

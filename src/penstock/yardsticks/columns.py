@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.columns import UNITS_PER_SECOND, decoded
+from penstock.columns import decoded
 from penstock.errors import SchemaError, must
+from penstock.tables import UNITS_PER_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

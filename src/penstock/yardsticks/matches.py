@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.columns import check_tables, units_per_second
 from penstock.durations import to_units
 from penstock.errors import SpecificationError, must
 from penstock.predicates import Equal
+from penstock.tables import check_tables, units_per_second
 from penstock.yardsticks.columns import TIME_LIMIT, codes_of, times_of
 
 if TYPE_CHECKING:
