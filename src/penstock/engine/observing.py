@@ -24,13 +24,13 @@ from penstock.statistics.rates import Rates
 from penstock.strategies import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
-    from penstock.strategies import Needs
+    from penstock.strategies import Model, Needs
 
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
@@ -61,15 +61,25 @@ class Observer:
         The join, its memory, and its keys.
     needs
         Of the strategy.
+    models
+        Models of the streams whose predictions are compared.
     rows
         That may be held.
     """
 
-    def __init__(self, plan: Plan, needs: Needs, store: Store, coder: KeyCoder, rows: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        needs: Needs,
+        models: Sequence[Model],
+        store: Store,
+        coder: KeyCoder,
+        rows: int,
+    ) -> None:
         count = len(plan.sides)
         self._plan = plan
         self._store = store
-        self._models = needs.models
+        self._models = tuple(models)
         self._waits = [float(life) for life in lengths_of(plan)]
         self._selected = selected_type(plan.values.dtype)
         goal = plan.spec.goal

@@ -24,7 +24,15 @@ from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
 from penstock.goals import Sample
 from penstock.statistics.expected_importance import expected_importance
-from penstock.strategies import Rows, StreamView, View, combine, grade_of, strategies_for
+from penstock.strategies import (
+    Rows,
+    ScoringStrategy,
+    StreamView,
+    View,
+    combine,
+    grade_of,
+    strategies_for,
+)
 from penstock.strategies.view import KeySample, SampledRows
 
 if TYPE_CHECKING:
@@ -110,7 +118,10 @@ class Reviewer:
         self._scores = scores if self._needs.importance else None
         self.observer: Observer | None = None
         if self._needs.statistics:
-            self.observer = Observer(plan, self._needs, store, coder, rows)
+            lead = self._strategies[0]
+            alone = (lead,) if isinstance(lead, ScoringStrategy) else ()
+            models = self._needs.models or alone
+            self.observer = Observer(plan, self._needs, models, store, coder, rows)
         count = len(plan.sides)
         self._waits = [float(life) for life in lengths_of(plan)]
         given = (plan.spec.goal.matches if isinstance(plan.spec.goal, Sample) else None) or {}
@@ -195,6 +206,7 @@ class Reviewer:
     def review(self, limit: int) -> None:
         """Take in what was observed and decide; called after every so many arrivals."""
         self._limit = limit
+        self._rating_view = None
         if self.observer is not None:
             self.observer.review()
             if self.observer.now is not None:
@@ -221,9 +233,9 @@ class Reviewer:
         # If another model is followed all streams are seen with other eyes.
         turned = tuple(range(len(self._plan.sides))) if changed else (s,)
         self._decide(turned, is_division_due=is_due)
+        self._apply(turned)
         for each in turned:
             self._rate_again(each, at_once=changed)
-        self._apply(turned)
 
     def _observe_keys(self) -> None:
         """Sample the keys of all streams, and compare models on the rows of a sample."""

@@ -1,0 +1,1 @@
+"""Three strategies written from nothing: docs/extending.md explains them."""
