@@ -14,7 +14,7 @@ from penstock.importance.results import check_result
 
 __all__ = ["Goal", "LearningGoal", "MaxImportance", "MaxSubset", "Sample"]
 
-# Parts of a window: more would cost more to rank than a tuple costs to join.
+# Parts of a window: more would cost more to rank than a row costs to join.
 _MOST_PARTS = 4096
 
 
@@ -81,7 +81,7 @@ class LearningGoal(Goal):
     half_life: float = 2.0
 
     def __repr__(self) -> str:
-        """Give what was said: the strategy, and what is not as usual."""
+        """Return what was said: the strategy, and what is not as usual."""
         unusual = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
         names = ["strategy", *(name for name in unusual if name != "strategy")]
         said = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
@@ -118,15 +118,15 @@ class MaxSubset(LearningGoal):
         Name of the strategy; None for the one that predicts best, among `age`, `prob` and
         `expected`.
     curve
-        Age curves that are known, by stream: the results of one tuple in each equal part of its
-        window, the newest first. Streams that are left out have theirs learnt.
+        Age curves that are known, by stream: the results of one row in each equal part of its
+        window, the newest first. Streams that are left out have theirs learned.
     frequencies
         Frequencies of values that are known, by stream: the share of each value. Streams that
-        are left out have theirs learnt. A value of several columns is a tuple.
+        are left out have theirs learned. A value of several columns is a tuple.
     parts
         Into which a window is divided to learn its age curve, where none is given.
     half_life
-        What was learnt so long ago counts half, in windows.
+        What was learned so long ago counts half, in windows.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class MaxImportance(LearningGoal):
     Parameters
     ----------
     of
-        What makes a tuple important: a numeric column, a number, a `Lookup`, a `Histogram`, or a
+        What makes a row important: a numeric column, a number, a `Lookup`, a `Histogram`, or a
         function that takes a stream's table and gives a number of 0 or more for each row. Or a
         schedule of these, ``[(from_time, definition), ...]``; the first also holds before its
         time, which may be None. One for all streams, or one for each by its name.
@@ -181,7 +181,7 @@ class MaxImportance(LearningGoal):
         check_result(self.result, "result of MaxImportance")
 
     def importance_of(self, stream: str) -> Importance:
-        """Give what makes a tuple of a stream important, and from when.
+        """Return what makes a row of a stream important, and from when.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Sample(LearningGoal):
     of
         Name of the stream whose columns will be added up or averaged, if it is known.
     matches
-        Columns that say how many results a tuple will give while it waits, by stream, where that
+        Columns that say how many results a row will give while it waits, by stream, where that
         is known: an order says how many items it has. For `uniform`.
     fraction
         Of the results that are wanted, at most; None for as many as memory allows.
@@ -293,7 +293,7 @@ def _checked_frequencies(frequencies: object) -> Mapping[str, Mapping[Any, float
 
 
 def _checked_matches(matches: object) -> Mapping[str, str]:
-    hint = 'write matches={"stream": "column with the number of results of a tuple"}'
+    hint = 'write matches={"stream": "column with the number of results of a row"}'
     if not isinstance(matches, Mapping) or not matches:
         raise SpecificationError(must("matches", "a column for each stream by name", matches, hint))
     for name, column in matches.items():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Join(Specification):
     """A window join of two or more streams, within a budget or exact.
 
-    Frozen, and checked when it is made. Two tuples join if the predicate holds and the older one
+    Frozen, and checked when it is made. Two rows join if the predicate holds and the older one
     is still in its own stream's window at the newer one's time.
 
     Parameters
@@ -31,7 +31,7 @@ class Join(Specification):
     streams
         The streams by name: their time columns and windows.
     on
-        When tuples join: `Equal`, `Within`, `Band` or `Compare`.
+        When rows join: `Equal`, `Within`, `Band` or `Compare`.
     goal
         What to lose least of, if the budget does not suffice.
     budget
@@ -139,7 +139,7 @@ class Join(Specification):
         SessionError
             If the Spark session has settings that the join cannot run with.
         """
-        from penstock.spark import stream  # noqa: PLC0415  # only who calls this needs Spark
+        from penstock.spark import stream  # noqa: PLC0415  # only callers of this need Spark
 
         return stream.stream(self, frames, shards, name)
 
@@ -167,7 +167,7 @@ class Join(Specification):
         SpecificationError
             If the budget cannot be divided over so many shards.
         """
-        from penstock.spark import stream  # noqa: PLC0415  # only who calls this needs Spark
+        from penstock.spark import stream  # noqa: PLC0415  # only callers of this need Spark
 
         return stream.batch(self, frames, shards)
 
@@ -244,7 +244,7 @@ until-expiry 24.9%>
 
 
 def progress(query: StreamingQuery, name: str = "penstock") -> Metrics:
-    """Give what the join of a streaming query has done so far.
+    """Return what the join of a streaming query has done so far.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class ImportanceScores:
             self._places = places[places < arrivals.size]
 
     def next_edge(self, at: int, stop: int) -> int:
-        """Give where the piece that begins at an arrival ends, at the latest at `stop`."""
+        """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
         later = self._places[self._places > at]
         return min(stop, int(later[0])) if later.size else stop
 
@@ -94,16 +94,16 @@ class ImportanceScores:
     # --- Importance
 
     def now(self, s: int, refs: Integers) -> Floats:
-        """Give the importance of a stream's rows as it is defined now."""
+        """Return the importance of a stream's rows as it is defined now."""
         time = self._moments[self._passed - 1] if self._passed else NEVER
         return self.at(s, refs, time)
 
     def at(self, s: int, refs: Integers, time: float) -> Floats:
-        """Give the importance of a stream's rows as it is defined at a time."""
+        """Return the importance of a stream's rows as it is defined at a time."""
         return self._scored(s, refs, self._definitions[s].at(time, self._changes[s]))
 
     def each_at(self, s: int, refs: Integers, times: Array) -> Floats:
-        """Give the importance of a stream's rows, of each as it is defined at a time of its own."""
+        """Return the importance of a stream's rows, each as defined at a time of its own."""
         if not self._changes[s].size:
             return self._scored(s, refs, 0)
         places = np.searchsorted(self._changes[s], times, side="right")
@@ -119,7 +119,7 @@ class ImportanceScores:
         return column
 
     def of_results(self, refs: Integers, times: Array) -> Floats:
-        """Give the importance of results: of each stream's member, as defined when it came."""
+        """Return the importance of results: of each stream's member, as defined when it came."""
         members = [
             self.each_at(s, np.ascontiguousarray(refs[:, s]), times) for s in range(refs.shape[1])
         ]

@@ -1,4 +1,4 @@
-"""What the frequencies of values say of a tuple: how likely it is to match, 1 on average."""
+"""What the frequencies of values say of a row: how likely it is to match, 1 on average."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 # order, and decisions must not depend on how batches were cut.
 _GRAIN = 2.0**-16
 _LARGE = 2.0**40
-# Values whose frequencies are remembered, for each row of the budget and in all: what is learnt
+# Values whose frequencies are remembered, for each row of the budget and in all: what is learned
 # must not take more than what is kept.
 _VALUES_PER_ROW, _FEWEST_VALUES, _MOST_VALUES = 8, 4096, 1 << 16
-# What is average is taken over the last few reviews: as a stream is watched for longer, a value
+# What is average is taken over the last few reviews: as a stream is observed for longer, a value
 # that is still unseen says more, and all that is relative to the average must keep up.
 _RECENT = 0.8
 _UNIT = 2.0**-53
-# How much values differ is found anew after so many reviews, from so many of them.
+# How much values differ is found again after so many reviews, from so many of them.
 _COMPARE_EVERY, _COMPARED = 4, 1024
 _MOST_DOUBT = 1000.0
 
@@ -41,10 +41,10 @@ _MOST_DOUBT = 1000.0
 class Likeliness:
     """Counts the values of all streams, and says how likely a value is to be matched.
 
-    For a tuple of one stream it is the product, over the other streams, of how often its value
+    For a row of one stream it is the product, over the other streams, of how often its value
     comes there (for predicates other than equality: of the share of values that it matches), and
-    1 on average over the stream's tuples. A value is believed to be rare, or frequent, only as far
-    as it has been watched: some results' worth of doubt is added to what was counted. That is one
+    1 on average over the stream's rows. A value is believed to be rare, or frequent, only as far
+    as it has been observed: some results' worth of doubt is added to what was counted. That is one
     if values differ much, and more if they differ hardly more than chance has it.
     """
 
@@ -61,7 +61,7 @@ class Likeliness:
             for own in self._known
         ]
         self._waiting: list[list[Array]] = [[] for _ in range(count)]
-        self._sums = np.zeros((count, 2))  # of raw likeliness, and of tuples
+        self._sums = np.zeros((count, 2))  # of raw likeliness, and of rows
         self._new = np.zeros((count, 2), np.int64)  # the same since the last review, in grains
         self._elapsed = 0.0
         self._paces = [0.0] * count
@@ -71,35 +71,23 @@ class Likeliness:
         self._reviews = 0
 
     def of(self, s: int, values: Array, words: Integers) -> Floats:
-        """Give the likeliness of tuples of a stream."""
+        """Return the likeliness of rows of a stream."""
         likely: Floats = self._raw(s, values, words) / self._mean(s)
         return likely
 
-    def of_values(self, s: int, size: int) -> tuple[Floats, Floats] | None:
-        """Give the likeliness of about so many values of a stream, and how many tuples have each.
-
-        None if values are not counted.
-        """
-        values = self.values(s, size)
-        if values is None:
-            return None
-        keys, tuples = values
-        raw = self._raw(s, keys, keys)
-        return raw * (tuples.sum() / (raw * tuples).sum()), tuples
-
     def values(self, s: int, size: int) -> tuple[Integers, Floats] | None:
-        """Give about so many values of a stream, as keys, and how many tuples each stands for.
+        """Return about so many values of a stream, as keys, and how many rows each stands for.
 
         None if values are not counted, or none has come.
         """
         if not self._equal:
             return None
         known = self._known[s]
-        keys, tuples = self._counts[s].sample(size) if known is None else known
-        return (keys, tuples) if tuples.sum() > 0 else None
+        keys, rows = self._counts[s].sample(size) if known is None else known
+        return (keys, rows) if rows.sum() > 0 else None
 
     def per_time(self, s: int, values: Array, words: Integers, rates: Sequence[float]) -> Floats:
-        """Give how many matches per unit of time tuples of a stream can expect.
+        """Return how many matches per unit of time rows of a stream can expect.
 
         Of a join of two streams, which have the given rates.
         """
@@ -111,19 +99,19 @@ class Likeliness:
         return self._raw(s, values, words) * rates[other]
 
     def note(self, s: int, values: Array, words: Integers, likely: Floats) -> None:
-        """Remember tuples that came, and what was said of them, for the next review."""
+        """Remember rows that came, and what was said of them, for the next review."""
         grains = np.minimum(likely * (self._mean(s) / self._unseen(s) / _GRAIN), _LARGE)
         self._new[s, 0] += int(grains.astype(np.int64).sum())
         self._new[s, 1] += likely.size
         self._waiting[s].append((values if self._by_value else words).copy())
 
     def _mean(self, s: int) -> float:
-        """Give the mean of raw likeliness over the stream's tuples."""
-        total, tuples = self._sums[s]
-        return max(total / tuples if tuples else self._unseen(s), 1e-300)
+        """Return the mean of raw likeliness over the stream's rows."""
+        total, rows = self._sums[s]
+        return max(total / rows if rows else self._unseen(s), 1e-300)
 
     def _unseen(self, s: int) -> float:
-        """Give the raw likeliness of a value that was not seen in any other stream.
+        """Return the raw likeliness of a value that was not seen in any other stream.
 
         Where frequencies are known, of a usual one.
         """
@@ -136,7 +124,7 @@ class Likeliness:
         return not self._equal or is_hashed(self._plan)
 
     def review(self, factor: float, elapsed: float, paces: Sequence[float]) -> None:
-        """Count who came; let what came before count less by a factor."""
+        """Count the rows that came; let what came before count less by a factor."""
         for s in range(len(paces)):
             self._sums[s] *= min(factor, _RECENT)
             if not self._elapsed and self._equal:
@@ -161,22 +149,22 @@ class Likeliness:
         self._reviews += 1
 
     def _doubt(self, s: int) -> float:
-        """Give how many results' worth of doubt there is about a value's frequency elsewhere.
+        """Return how many results' worth of doubt there is about a value's frequency elsewhere.
 
         Rates of values are taken to be Gamma(a, b), so that counts have mean m and variance
-        m + m**2 / a, the first term being chance, which is less where old tuples count less. The
+        m + m**2 / a, the first term being chance, which is less where old rows count less. The
         rate of a value that was counted n times is then (n + a) / (time + b).
         """
         values = self.values(s, _COMPARED)
         others = [o for o in range(len(self._paces)) if o != s and self._known[o] is None]
         if values is None or not others or not self._elapsed:
             return 1.0
-        keys, tuples = values
+        keys, rows = values
         shapes = []
         for other in others:
             counts = self._counts[other].of(keys)
-            mean = float(np.average(counts, weights=tuples))
-            variance = float(np.average((counts - mean) ** 2, weights=tuples))
+            mean = float(np.average(counts, weights=rows))
+            variance = float(np.average((counts - mean) ** 2, weights=rows))
             excess = variance - mean * self._squares / self._elapsed
             shapes.append(mean**2 / max(excess, mean**2 / _MOST_DOUBT, 1e-300))
         # In sixteenths: sums of counts may differ in their last digits after a restart.
@@ -201,7 +189,7 @@ class Likeliness:
         return raw
 
     def _scale(self, s: int) -> float:
-        """Give what a result counts: one by the time that was watched, and that of the doubt."""
+        """Return what a result counts: one by the time that was observed, and that of the doubt."""
         if not self._equal or any(known is not None for known in self._known):
             return 1.0
         pace = self._paces[s]
@@ -209,7 +197,7 @@ class Likeliness:
         return 1.0 / (self._elapsed + self._doubts[s] * doubt)
 
     def _reach(self, s: int, other: int, values: Floats) -> tuple[Floats, Floats]:
-        """Give the least and greatest value of another stream that each value matches."""
+        """Return the least and greatest value of another stream that each value matches."""
         rule, chain = self._plan.rule, self._plan.chain
         if rule.kind == layout.WITHIN:
             return values - float(rule.high), values + float(rule.high)
@@ -226,7 +214,7 @@ class Likeliness:
         return -everything, values
 
     def save(self) -> dict[str, np.ndarray]:
-        """Give the state, for `restore`."""
+        """Return the state, for `restore`."""
         saved = {
             "likeliness": np.array([self._elapsed, self._age, *self._paces]),
             "likeliness.sums": self._sums,
@@ -256,7 +244,7 @@ class Likeliness:
 
 
 def _spread(values: Array, age: float) -> Floats:
-    """Give each value a random number in [0, 1): of the time, of it and of its place in order.
+    """Return a random number in [0, 1) for each value: of the time, itself and its place in order.
 
     By the time too: the same places of every review would be the same few quantiles.
     """
@@ -272,7 +260,7 @@ def _spread(values: Array, age: float) -> Floats:
 def _known(
     plan: Plan, coder: KeyCoder, goal: LearningGoal, s: int
 ) -> tuple[Integers, Floats] | None:
-    """Give the frequencies that the user knows: words of values, in order, and their shares."""
+    """Return the frequencies that the user knows: words of values, in order, and their shares."""
     side = plan.sides[s]
     given = (goal.frequencies or {}).get(side.name)
     if given is None:
@@ -299,7 +287,7 @@ def _known(
 
 
 def _usual(own: tuple[Integers, Floats] | None, other: tuple[Integers, Floats]) -> float:
-    """Give the mean share, in another stream, of a stream's tuples; as there if it is not known."""
+    """Return the mean share, in another stream, of a stream's rows; as there if it is not known."""
     keys, shares = other if own is None else own
     place = np.minimum(np.searchsorted(other[0], keys), other[0].size - 1)
     met = np.where(other[0][place] == keys, other[1][place], 0.0)
@@ -307,7 +295,7 @@ def _usual(own: tuple[Integers, Floats] | None, other: tuple[Integers, Floats]) 
 
 
 def _exactly(values: Sequence[object], type_: pa.DataType) -> pa.Array:
-    """Give values as a column of a type; Arrow would cut 1.5 to 1 for whole numbers."""
+    """Return values as a column of a type; Arrow would cut 1.5 to 1 for whole numbers."""
     column = pa.array(values, type_)
     if column.to_pylist() != list(values):
         raise ValueError(values)

@@ -46,7 +46,7 @@ class Side:
     window: int | float
     lateness: int | float
     max_ahead: int | float | None
-    matches: str | None = None  # a column that says how many results a tuple will give
+    matches: str | None = None  # a column that says how many results a row will give
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def rule_record(plan: Plan) -> np.ndarray:
-    """Give the rule as the kernels' record."""
+    """Return the rule as the kernels' record."""
     value = plan.values.dtype
     floating = value.kind == "f"
     record = np.zeros(1, layout.rule_type(value))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
-    from penstock.strategies import Needs, Strategy
+    from penstock.strategies import Decision, Needs, Strategy
 
 # Rows of each stream whose importance, or number of matches, is remembered.
 _LATEST = 1024
@@ -138,7 +138,8 @@ class Reviewer:
         self._sampled: list[SampledRows | None] = [None] * count
         self._has_shed = False
         self._rating_view: View | None = None
-        self.decisions = [each.decide(first_view(plan, rows)) for each in self._strategies]
+        self.decisions: list[Decision] = []
+        self.decisions = [each.decide(self._view()) for each in self._strategies]
         self.decision = self.decisions[0]  # what all strategies have decided together
         self._combine()
         self._apply(())
@@ -297,7 +298,7 @@ class Reviewer:
             is_division_due=is_division_due,
             selectivities=memory.pairs["found"] / np.maximum(memory.pairs["faced"], 1),
             fraction=self._store.retention.fraction(memory),
-            previous=self.decisions[0],
+            previous=self.decisions[0] if self.decisions else None,
             **seen,
         )
 

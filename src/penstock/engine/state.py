@@ -85,7 +85,7 @@ class Changes:
 
 
 def save(operator: Operator) -> Changes:
-    """Give the chunks of an operator's state that are new since they were last asked for.
+    """Return the chunks of an operator's state that are new since they were last asked for.
 
     To be called between two batches. The chunks written so far, less those removed, are always a
     whole state for `restore`.

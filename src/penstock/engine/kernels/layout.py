@@ -19,7 +19,7 @@ TIME_LIMIT: Final = 2**61
 NEVER: Final = -(2**62)
 
 NOTHING: Final = -1  # no row, no slot; in a queue: the row that stood here is gone
-PENDING: Final = -2  # in a queue: the tuple of this place is still to come in this batch
+PENDING: Final = -2  # in a queue: the row of this place is still to come in this batch
 
 # How rows are found.
 EQUAL: Final = 0
@@ -34,7 +34,7 @@ UNEQUAL: Final = 2
 GREATER_OR_EQUAL: Final = 3
 GREATER: Final = 4
 
-# What arrives without a key: a tuple, or only word of how far its stream has come elsewhere.
+# What arrives without a key: a row, or only a tick of how far its stream has come elsewhere.
 NO_KEY: Final = 1
 TICK: Final = 2
 
@@ -123,7 +123,7 @@ def stream_type(time: DType) -> DType:
             ("window", time),
             ("lateness", time),
             ("clock", time),  # the greatest time stream_progress of
-            ("horizon", time),  # no tuple of another stream can still come from before this
+            ("horizon", time),  # no row of another stream can still come from before this
             ("share", np.float64),  # the part of the budget that it may claim
             ("chain", np.int64),  # its place in the predicate's order of streams
             ("base", np.int64),  # its queue is queue[base + head : base + tail]
