@@ -19,12 +19,12 @@ demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 	@$(BIN)/penstock demo
 
 # Two workers: the machines that run this have at least two cores.
-test: java $(COMPILED) ## Run the tests and the examples in the documentation
+test: java $(COMPILED) ## Run what a change most often breaks: five minutes on two cores
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m "nojit and not slow" tests
 
-slow: java $(READY) $(FRESH) ## Run the tests that take long
+slow: java $(COMPILED) ## Run all the other tests
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash"
 
 crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from penstock.strategies import Decision, LowestRating, Retain, Rows, Strategy, View
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -35,4 +33,5 @@ class LongestKey(Strategy):
         """Rate rows by how short their key is."""
         del view
         lengths = pc.utf8_length(rows.column(self.key)).fill_null(0)
-        return -lengths.to_numpy().astype("float64")
+        ratings: npt.NDArray[np.float64] = -lengths.to_numpy().astype(np.float64)
+        return ratings

@@ -53,8 +53,8 @@ def test_own_strategies_survive_a_restart(spark: SparkSession, tmp_path: Path) -
             return view.previous or Decision(retain=Retain(LowestRating()))
 
         def rate(self, view: View, rows: Rows) -> npt.NDArray[np.float64]:
-            assert rows.column is not None
-            return -pc.utf8_length(rows.column("k")).to_numpy().astype(np.float64)
+            lengths: npt.NDArray[np.float64] = pc.utf8_length(rows.column("k")).to_numpy()
+            return -lengths.astype(np.float64)
 
     @dataclass(frozen=True)
     class MoreAndMore(Strategy):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.errors import SpecificationError, must
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.outlook import Outlook
 
@@ -164,6 +165,17 @@ class View:
     previous: Decision | None = None
 
 
+def _no_column(name: str) -> pa.ChunkedArray:
+    raise SpecificationError(
+        must(
+            f'column "{name}" in rate()',
+            "asked for by a strategy that needs no frequencies",
+            "one that does",
+            "leave frequencies out of its needs, or rate rows by their likeliness",
+        )
+    )
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows of one stream that a strategy is to rate: they arrive, or wait in memory.
@@ -201,7 +213,7 @@ class Rows:
     importance: Floats | None = None
     given_matches: Floats | None = None
     draws: Callable[[], Floats] = lambda: _NONE
-    column: Callable[[str], pa.ChunkedArray] | None = None
+    column: Callable[[str], pa.ChunkedArray] = _no_column
 
     @classmethod
     def arriving(
@@ -211,7 +223,7 @@ class Rows:
         *,
         draws: Callable[[], Floats] = lambda: _NONE,
         importance: Floats | None = None,
-        column: Callable[[str], pa.ChunkedArray] | None = None,
+        column: Callable[[str], pa.ChunkedArray] = _no_column,
     ) -> Rows:
         """Return rows that arrive, of which nothing is known but what they hold."""
         zeros, ones = np.zeros(count), np.ones(count)

@@ -1,0 +1,57 @@
+"""docs/extending.md: its strategies are the files of the examples, and keep every promise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from examples.strategies.every_second import EverySecond
+from examples.strategies.longest_key import LongestKey
+from examples.strategies.newer_half import NewerHalf
+from penstock.strategies import Strategy
+from tests.conformance.checks import conforms
+
+ROOT = Path(__file__).parents[1]
+FILES = ("every_second", "newer_half", "longest_key")
+
+
+def test_the_page_shows_the_files() -> None:
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
+    assert shown == [(ROOT / f"examples/strategies/{name}.py").read_text() for name in FILES]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "workload"),
+    [
+        (EverySecond("orders"), "equal of two"),
+        (EverySecond("b"), "equal of three"),
+        (EverySecond("south"), "within"),
+        (NewerHalf(), "equal of two"),
+        (NewerHalf(), "equal of three"),
+        (LongestKey("item"), "equal of two"),
+        (LongestKey("site"), "equal of three"),
+    ],
+    ids=str,
+)
+def test_each_conforms(strategy: Strategy, workload: str) -> None:
+    conforms(strategy, [workload])
+
+
+def test_sub_windows_are_refused_where_they_are_not_served() -> None:
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window=10) for name in ("a", "b")},
+        on=ps.Within(1.0, a="v", b="v"),
+        goal=ps.MaxSubset(strategy=NewerHalf()),
+        budget=ps.Budget(rows=100),
+    )
+    import pyarrow as pa
+
+    table = pa.table({"t": [1, 2], "v": [1.0, 2.0]})
+    with pytest.raises(ps.SpecificationError) as error:
+        join.replay({"a": table, "b": table})
+    assert str(error.value) == (
+        "Probe.sub_windows must be for a join on Equal so far; got Within; probe whole windows"
+    )
