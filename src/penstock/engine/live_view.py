@@ -1,0 +1,187 @@
+"""What is known now, as a strategy sees it: looked up only when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.engine.lives import lengths_of
+from penstock.strategies import StreamView, View
+from penstock.strategies.view import KeySample, SampledRows
+
+if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.observing import Observer
+    from penstock.engine.plan import Plan
+    from penstock.engine.rater import Rater
+    from penstock.engine.store import Store
+    from penstock.strategies import Decision, Needs
+
+
+def first_view(plan: Plan, room: int | None) -> View:
+    """Return what is known before anything is observed."""
+    share = 1.0 / len(plan.sides)
+    streams = tuple(
+        StreamView(side.name, float(life), float(life), share=share)
+        for side, life in zip(plan.sides, lengths_of(plan), strict=True)
+    )
+    return View(streams, room, plan.spec.goal)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a view is taken from.
+
+    Attributes
+    ----------
+    plan, store
+        The join and its memory.
+    observer
+        What is observed of the streams; None if nothing is.
+    rater
+        What is remembered of the latest rows.
+    needs
+        Of the strategies.
+    """
+
+    plan: Plan
+    store: Store
+    observer: Observer | None
+    rater: Rater
+    needs: Needs
+
+
+class LiveView(View):
+    """The view of a decision that is being made: it holds while `Strategy.decide` runs."""
+
+    _sources: Sources
+    _limit: int
+
+    def __init__(
+        self,
+        sources: Sources,
+        limit: int,
+        previous: Decision | None,
+        turned: tuple[int, ...] = (),
+        *,
+        is_division_due: bool = False,
+    ) -> None:
+        self.__dict__.update(
+            _sources=sources,
+            _limit=limit,
+            goal=sources.plan.spec.goal,
+            turned=turned,
+            is_division_due=is_division_due,
+            previous=previous,
+        )
+
+    @cached_property
+    def streams(self) -> tuple[StreamView, ...]:
+        """What is known of each stream."""
+        return tuple(self._stream(s) for s in range(len(self._sources.plan.sides)))
+
+    @cached_property
+    def room(self) -> int:
+        """Rows that may be held, those that are monitored not counted."""
+        return self._limit - int(self._sources.store.memory.rule["quota"][0])
+
+    @cached_property
+    def selectivities(self) -> Floats:
+        """The share of rows that fitted, by stream that arrives and stream that is probed."""
+        pairs = self._sources.store.memory.pairs
+        return pairs["found"] / np.maximum(pairs["faced"], 1)
+
+    @cached_property
+    def fraction(self) -> float:
+        """The sampling fraction now."""
+        return self._sources.store.retention.fraction(self._sources.store.memory)
+
+    @cached_property
+    def elapsed(self) -> float:
+        """For how long the streams have been observed."""
+        observer = self._sources.observer
+        return 0.0 if observer is None else observer.rates.elapsed
+
+    @cached_property
+    def lived(self) -> float:
+        """For how long the join has run."""
+        observer = self._sources.observer
+        return 0.0 if observer is None else observer.lived
+
+    @cached_property
+    def half_life(self) -> float:
+        """What was learned so long ago counts half."""
+        observer = self._sources.observer
+        return View.half_life if observer is None else observer.half_life
+
+    @cached_property
+    def followed(self) -> int:
+        """Number of the model that has predicted best."""
+        observer = self._sources.observer
+        return 0 if observer is None else observer.evidence.followed
+
+    @cached_property
+    def is_decided(self) -> bool:
+        """Whether that was chosen for what was observed."""
+        observer = self._sources.observer
+        return False if observer is None else observer.evidence.is_decided
+
+    def _stream(self, s: int) -> StreamView:
+        store, observer, rater = self._sources.store, self._sources.observer, self._sources.rater
+        seen: dict[str, Any] = {}
+        if observer is not None:
+            seen = {"rate": observer.rates.of(s), "outlook": observer.outlooks[s]}
+        if self.is_division_due and self._sources.needs.frequencies:
+            keys = self._keys(s)
+            seen |= {"keys": keys, "sampled": self._sampled(s) if keys is None else None}
+        return StreamView(
+            self._sources.plan.sides[s].name,
+            rater.waits[s],
+            float(store.memory.lives["span"][s]),
+            held=int(store.memory.streams["held"][s]),
+            share=float(store.memory.streams["share"][s]),
+            importance=rater.importance[s],
+            usual_importance=rater.usual_importance[s],
+            given_matches=rater.given_matches(s),
+            **seen,
+        )
+
+    def _keys(self, s: int) -> KeySample | None:
+        observer, needs = self._sources.observer, self._sources.needs
+        if observer is None or observer.likeliness is None:
+            return None
+        values = observer.likeliness.values(s, needs.key_sample)
+        if values is None:
+            return None
+        keys, rows = values
+        per_time = match_rates(observer, s, keys, keys) if needs.match_rates else np.zeros(0)
+        return KeySample(observer.likeliness.of(s, keys, keys), rows, per_time)
+
+    def _sampled(self, s: int) -> SampledRows | None:
+        store = self._sources.store
+        rows = store.in_queue(s)
+        chances = store.retention.chances(store.memory, rows)
+        sizes = store.retention.sizes(store.memory, rows)
+        if chances is None or sizes is None:
+            return None
+        return SampledRows(sizes, 1.0 / chances)
+
+    def for_rating(self) -> View:
+        """Return what is the same until the next review, and after a restart.
+
+        What rows are held, and what has fitted, changes with every row.
+        """
+        known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(View)}
+        known["streams"] = tuple(replace(each, held=0) for each in self.streams)
+        return View(**known | {"selectivities": np.zeros(0), "fraction": np.inf, "lived": 0.0})
+
+
+def match_rates(observer: Observer, s: int, values: Array, words: Integers) -> Floats:
+    """Return the matches that rows can expect in a unit of time; NaN if nothing is known."""
+    if observer.likeliness is None or not observer.rates.elapsed:
+        return np.full(values.size, np.nan)
+    rates = [observer.rates.of(o) for o in range(observer.turned.size)]
+    return observer.likeliness.per_time(s, values, words, rates)
