@@ -77,7 +77,6 @@ PUBLIC: tuple[Any, ...] = (
     ps.MaxImportance(
         of={"asks": [(None, 1), ("2026-01-01 18:00", ps.Lookup("site", {"a": 2}))], "bids": 1},
         result="sum",
-        fairness=0.5,
         curve={"asks": [2, 1]},
     ),
     ps.MaxSubset(strategy="random"),
