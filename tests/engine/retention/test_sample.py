@@ -248,7 +248,10 @@ def test_a_raised_fraction_holds_for_rows_to_come() -> None:
     fast.note_fraction(memory)
     settings(memory)["fraction"] = 0.8
     later = put(memory, 0.5)
-    assert [float(memory.retained.sample.odds["least"][row]) for row in (rows[0], later)] == [0.3, 0.8]
+    assert [float(memory.retained.sample.odds["least"][row]) for row in (rows[0], later)] == [
+        0.3,
+        0.8,
+    ]
     results = found(memory, [rows[0], later])
     thinning.sift(memory, results, 0)
     assert kept(results) == [(rows[0], 1 / 0.3, 0), (later, 1 / 0.8, 2)]
