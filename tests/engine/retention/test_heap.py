@@ -79,7 +79,7 @@ def test_a_heap_that_is_ordered_again_is_the_same_list(pick: Pick) -> None:
 
 
 @pytest.mark.parametrize("favours_held", [False, True])
-def test_an_arrival_goes_if_it_is_rated_lower_than_the_lowest(favours_held: bool) -> None:  # noqa: FBT001
+def test_an_arrival_goes_if_it_is_rated_lower_than_the_lowest(favours_held: bool) -> None:
     store = make_store(order=LowestRating())
     store.retention.apply(store.memory, LowestRating(favours_held), ())
     store.memory.retained.heap.keys[3] = 0.5
