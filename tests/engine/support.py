@@ -40,7 +40,7 @@ COUNTERS = (
 
 
 def examples(number: int) -> settings:
-    """Return settings for so many examples; a fifth of them with the JIT off, which is far slower."""
+    """Return settings for so many examples; a fifth of them with the JIT off, which is slower."""
     return settings(max_examples=max(1, number // 5) if JIT_IS_OFF else number)
 
 

@@ -1,9 +1,9 @@
 """Samples of a join by their definition: lists and loops, one row after another.
 
-Written from what `retention.sample` promises. Every row has drawn a ratio, or one for its next match;
-it is in the sample while that is below the fraction; when memory is full the fraction falls to the
-greatest ratio that there is. For `eq-cluster`, and for `uniform` where all numbers of matches are
-given. Nothing is learned: the fraction rises only if it is told to.
+Written from what `retention.sample` promises. Every row has drawn a ratio, or one for its next
+match. It is in the sample while that is below the fraction. When memory is full the fraction falls
+to the greatest ratio that there is. For `eq-cluster`, and for `uniform` where all numbers of
+matches are given. Nothing is learned: the fraction rises only if a test raises it.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class NaiveGrid:
         self.rows[row] = (time, number, grade, self.part_of(time))
 
     def part_of(self, time: int) -> int:
-        """Return the part of time that a row counts as of: no older than all ages, and not ahead."""
+        """Return the part of time in which a row counts: not older than all ages, not ahead."""
         return min(max(time // self.span, self.now - self.ages + 1), self.now)
 
     def turn(self, now: int) -> None:
