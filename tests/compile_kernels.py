@@ -2,7 +2,7 @@
 
     python -m tests.compile_kernels
 
-Two tests at a time, and the workers of their Spark sessions, would each compile the same again.
+Otherwise two test processes, and the workers of their Spark sessions, would each compile the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GOALS = (
 
 
 def compile_for(time: str, value: str) -> None:
-    """Run each way to evict over times and values of these types."""
+    """Run each kind of retention over times and values of these types."""
     table = pa.table({"t": np.arange(ROWS), "x": np.arange(ROWS) % 7})
     table = table.cast(pa.schema([("t", TYPES[time]), ("x", TYPES[value])]))
     streams = {name: ps.Stream(time="t", window=50) for name in ("a", "b")}

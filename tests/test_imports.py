@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock import strategies
 
 REPLAY = """
 import sys
@@ -77,7 +78,7 @@ PUBLIC: tuple[Any, ...] = (
     ps.MaxImportance(
         of={"asks": [(None, 1), ("2026-01-01 18:00", ps.Lookup("site", {"a": 2}))], "bids": 1},
         result="sum",
-        fairness=0.5,
+        strategy=strategies.Worth(fairness=0.5),
         curve={"asks": [2, 1]},
     ),
     ps.MaxSubset(strategy="random"),
@@ -116,6 +117,7 @@ def test_no_public_class_is_left_out_below() -> None:
 @pytest.mark.parametrize("value", PUBLIC, ids=lambda value: type(value).__name__)
 def test_the_repr_is_python_that_makes_the_same_again(value: object) -> None:
     names = {name: getattr(ps, name) for name in ps.__all__}
+    names |= {name: getattr(strategies, name) for name in strategies.__all__}
     again = eval(repr(value), names)  # noqa: S307 -- our own words
     assert again == value
     assert type(again) is type(value)

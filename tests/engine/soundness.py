@@ -6,24 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.layout import (
-    CELL,
-    COUNT,
-    EARLIER,
-    EVICT_BY_LOT,
-    EVICT_BY_RESIDENCE,
-    EVICT_BY_SCORE,
-    EVICT_LOWEST,
-    HEAD,
-    LATER,
-    NOTHING,
-    REF_BITS,
-    REF_MASK,
-    RIPE,
-    UNMATCHED,
-    WATCHED,
-    YOUNG,
-)
+from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, REF_BITS, REF_MASK
+from penstock.engine.retention.grid import CELL, EARLIER, LATER
+from penstock.engine.retention.kinds import GRID, HEAP, IJOIN, SAMPLE
+from penstock.engine.retention.residence_priority import RIPE, UNMATCHED, YOUNG
 
 if TYPE_CHECKING:
     from penstock.engine.kernels.layout import Memory
@@ -42,17 +28,18 @@ def assert_sound(operator: Operator) -> None:
     free = _free(memory)
     assert sorted(everything + free) == list(range(int(memory.rule["fresh_row"][0])))
     assert _chained(memory) == everything
-    _check_watched(memory, everything)
+    _check_monitored(memory, everything)
+    kind = memory.rule["retention"][0]
     for s, rows in enumerate(queued):
-        free_to_go = [row for row in rows if memory.rows[row]["heap"] > WATCHED]
-        assert len(rows) - len(free_to_go) == memory.streams["watched"][s]
-        if memory.rule["evict"][0] in (EVICT_LOWEST, EVICT_BY_LOT):
+        free_to_go = [row for row in rows if memory.rows[row]["monitored"] == NOTHING]
+        assert len(rows) - len(free_to_go) == memory.streams["monitored"][s]
+        if kind in (HEAP, SAMPLE):
             _check_heap(memory, s, free_to_go)
-        if memory.rule["evict"][0] == EVICT_BY_LOT:
+        if kind == SAMPLE:
             _check_odds(memory, rows)
-        if memory.rule["evict"][0] == EVICT_BY_SCORE:
+        if kind == GRID:
             _check_cells(memory, s, free_to_go)
-        if memory.rule["evict"][0] == EVICT_BY_RESIDENCE:
+        if kind == IJOIN:
             _check_residence(memory, s, free_to_go)
     for s, rows in enumerate(queued):
         _check_payload(operator, s, rows)
@@ -65,7 +52,7 @@ def _queued(memory: Memory, s: int) -> list[int]:
     rows = [row for row in places if row != NOTHING]
     assert all(memory.queue[base + memory.rows[row]["place"]] == row for row in rows)
     assert all(memory.rows[row]["stream"] == s for row in rows)
-    order = [(memory.rows[row]["time"], memory.rows[row]["birth"]) for row in rows]
+    order = [(memory.rows[row]["time"], memory.rows[row]["arrival_number"]) for row in rows]
     assert order == sorted(order)
     return rows
 
@@ -96,73 +83,78 @@ def _chained(memory: Memory) -> list[int]:
     return sorted(found)
 
 
-def _check_heap(memory: Memory, s: int, rows: list[int]) -> None:
-    heap = memory.heaps[s, : len(rows)].tolist()
+def _check_heap(memory: Memory, line: int, rows: list[int]) -> None:
+    arrays = memory.retained.heap
+    assert arrays.sizes[line] == len(rows)
+    heap = arrays.lines[line, : len(rows)].tolist()
     assert sorted(heap) == sorted(rows)
-    order = [(memory.rows[row]["priority"], memory.rows[row]["birth"]) for row in heap]
+    order = [(arrays.keys[row], memory.rows[row]["arrival_number"]) for row in heap]
+    assert [arrays.places[row] for row in heap] == list(range(len(heap)))
     for at in range(1, len(heap)):
         assert order[(at - 1) // 2] < order[at]
-        assert memory.rows[heap[at]]["heap"] == at
 
 
 def _check_residence(memory: Memory, s: int, rows: list[int]) -> None:
     """Check that each row is among the mature or among the others; the first are in order."""
-    record = memory.residences[s]
-    standing = {row: int(memory.merits[row]["standing"]) for row in rows}
+    arrays, heaps = memory.retained.ijoin, memory.retained.heap
+    line = s + memory.streams.size
+    standing = {row: int(arrays.merits[row]["standing"]) for row in rows}
     ripe = [row for row in rows if standing[row] == RIPE]
     young = [row for row in rows if standing[row] == YOUNG]
-    assert (len(ripe), len(young)) == (record["ripe"], record["young"])
     for row in rows:
-        assert (standing[row] == UNMATCHED) == (memory.merits[row]["matches"] == 0)
+        assert (standing[row] == UNMATCHED) == (arrays.merits[row]["matches"] == 0)
     _check_heap(memory, s, ripe)
-    if record["is_ordered"]:
-        _check_heap(memory, s + memory.streams.size, young)
+    if arrays.residences[s]["is_ordered"]:
+        _check_heap(memory, line, young)
     else:
-        listed = memory.heaps[s + memory.streams.size, : len(young)].tolist()
+        assert heaps.sizes[line] == len(young)
+        listed = heaps.lines[line, : len(young)].tolist()
         assert sorted(listed) == sorted(young)
-        assert [memory.rows[row]["heap"] for row in listed] == list(range(len(young)))
+        assert [heaps.places[row] for row in listed] == list(range(len(young)))
 
 
 def _check_odds(memory: Memory, rows: list[int]) -> None:
-    """Check that who is held has a match to wait for, or is in the sample with all of them."""
-    rule = memory.rule[0]
+    """Check that a row has a match to wait for, or is in the sample with all its matches."""
+    settings = memory.retained.sample.settings[0]
     for row in rows:
-        odds = memory.odds[row]
+        odds = memory.retained.sample.odds[row]
         assert odds["size"] > 0
-        if rule["by_match"]:
+        if settings["by_match"]:
             assert odds["seen"] < odds["next"]
         else:
-            # Not below it only if another one of its time and key, of another batch, drew the same.
-            assert -memory.rows[row]["priority"] <= min(odds["least"], rule["fraction"])
+            # Equal only if a row of another batch, of its time and key, has drawn the same.
+            ratio = -memory.retained.heap.keys[row]
+            assert ratio <= min(odds["least"], settings["fraction"])
 
 
-def _check_watched(memory: Memory, rows: list[int]) -> None:
-    watched = memory.watched[: int(memory.rule["watched"][0])]
-    assert watched.size <= memory.rule["quota"][0]
-    assert set(watched["row"].tolist()) <= set(rows)
-    assert len(set(watched["row"].tolist())) == watched.size
-    for at, entry in enumerate(watched):
-        assert memory.rows[entry["row"]]["heap"] == WATCHED - at
+def _check_monitored(memory: Memory, rows: list[int]) -> None:
+    monitored = memory.monitored[: int(memory.rule["monitored"][0])]
+    assert monitored.size <= memory.rule["quota"][0]
+    assert set(monitored["row"].tolist()) <= set(rows)
+    assert len(set(monitored["row"].tolist())) == monitored.size
+    for at, entry in enumerate(monitored):
+        assert memory.rows[entry["row"]]["monitored"] == at
         assert entry["draw"] < entry["chance"] <= 1
 
 
 def _check_cells(memory: Memory, s: int, rows: list[int]) -> None:
     found = []
-    grid = memory.grids[s]
+    arrays = memory.retained.grid
+    grid = arrays.grids[s]
     for cell in range(int(grid["cells"])):
         members = []
-        row = int(memory.cells[s, cell, 1])
+        row = int(arrays.cells[s, cell, 1])
         before = NOTHING
         while row != NOTHING:
-            assert memory.links[row, CELL] == cell
-            assert memory.links[row, EARLIER] == before
+            assert arrays.links[row, CELL] == cell
+            assert arrays.links[row, EARLIER] == before
             members.append(row)
-            before, row = row, int(memory.links[row, LATER])
-        assert memory.cells[s, cell, 0] == before
-        order = [(memory.rows[row]["time"], memory.rows[row]["birth"]) for row in members]
+            before, row = row, int(arrays.links[row, LATER])
+        assert arrays.cells[s, cell, 0] == before
+        order = [(memory.rows[row]["time"], memory.rows[row]["arrival_number"]) for row in members]
         assert order == sorted(order)
         if members:
-            assert grid["cursor"] <= memory.ranks[s, cell]
+            assert grid["cursor"] <= arrays.ranks[s, cell]
         found += members
     assert sorted(found) == sorted(rows)
 
@@ -174,7 +166,7 @@ def _check_payload(operator: Operator, s: int, rows: list[int]) -> None:
         live = int(payload.live(number).sum())
         assert live == payload.count_live(number) > 0
         assert 2 * live > window.rows.size  # what is mostly gaps has been moved together
-        assert window.rows.size == window.table.num_rows == window.births.size
+        assert window.rows.size == window.table.num_rows == window.arrival_numbers.size
     assert sum(map(payload.count_live, payload.sub_windows)) == len(rows)
     refs = memory.rows["ref"][rows].astype(np.int64)
     times, good = operator.plan.time.read(payload.gather(refs).column(side.time))
@@ -183,4 +175,4 @@ def _check_payload(operator: Operator, s: int, rows: list[int]) -> None:
     for row, ref in zip(rows, refs.tolist(), strict=True):
         window = payload.sub_windows[ref >> REF_BITS]
         assert window.rows[ref & REF_MASK] == row
-        assert window.births[ref & REF_MASK] == memory.rows[row]["birth"]
+        assert window.arrival_numbers[ref & REF_MASK] == memory.rows[row]["arrival_number"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.metrics import Metrics
     from tests.engine.cases import Case
 
-# Gives a whole number from its first to its second argument, both included.
+# Returns a whole number from its first to its second argument, both included.
 Pick: TypeAlias = Callable[[int, int], int]
 
 COUNTERS = (
@@ -40,13 +40,13 @@ COUNTERS = (
 
 
 def examples(number: int) -> settings:
-    """So many examples; a fifth of them with the JIT off, which is far slower."""
+    """Return settings for so many examples; a fifth of them with the JIT off, which is slower."""
     return settings(max_examples=max(1, number // 5) if JIT_IS_OFF else number)
 
 
 @st.composite
 def choices(draw: st.DrawFn) -> Pick:
-    """Give a source of choices: made one by one by Hypothesis, which can shrink them, or seeded.
+    """Return a source of choices: made one by one by Hypothesis, which can shrink them, or seeded.
 
     Its own choices are often the least ones, so that little happens; a seed spreads them evenly.
     """

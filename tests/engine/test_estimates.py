@@ -1,6 +1,6 @@
-"""What the watched tuples say: how large the true result is, and how wrong that may be.
+"""What the monitored rows show: how large the true result is, and how wrong that may be.
 
-The data is fixed and the seed of the join varied: chance is in who is watched, and nowhere else.
+The data is fixed and the seed of the join varied: chance decides only which rows are monitored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WINDOW = 40
 
 @cache
 def tables(streams: int, rows: int) -> dict[str, pa.Table]:
-    """Give streams of which a few values are frequent."""
+    """Return streams of which a few values are frequent."""
     draw = np.random.default_rng(0)
     return {
         name: pa.table(
@@ -46,7 +46,7 @@ def join_of(streams: int, **settings: object) -> ps.Join:
 def estimates(
     streams: int, strategy: str, *, rows: int, of: int, seeds: range
 ) -> tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Give the size of the true result, and for each seed its estimate and that one's variance."""
+    """Return the true number of results, and for each seed an estimate of it and its variance."""
     data = tables(streams, of)
     true = join_of(streams).replay(data).metrics.emitted
     found, variances = [], []
@@ -84,13 +84,13 @@ def test_of_two_streams_the_estimate_is_unbiased_and_knows_its_variance(
 
 
 def of_importance(strategy: str, seed: int | None) -> ps.Metrics:
-    """Give what a join says of importance; the exact one for no seed."""
+    """Return what a join says of importance; the exact one for no seed."""
     goal = ps.MaxImportance(of="i", strategy=strategy)
     budget = None if seed is None else ps.Budget(rows=60, monitor=0.3)
     return join_of(2, goal=goal, budget=budget, seed=seed or 0).replay(tables(2, 600)).metrics
 
 
-def test_so_is_that_of_importance() -> None:
+def test_the_estimate_of_importance_is_unbiased_and_knows_its_variance() -> None:
     true = of_importance("fifo", None).importance
     found, variances, held = [], [], 0
     for seed in range(_SEEDS):
@@ -116,7 +116,7 @@ def test_importance_is_estimated_alike_whatever_is_shed(strategy: str) -> None:
         assert own.importance_variance == pytest.approx(other.importance_variance)
 
 
-def test_of_three_streams_nothing_is_said() -> None:
+def test_of_three_streams_nothing_is_estimated() -> None:
     """One member that stayed does not tell whether the others would have."""
     metrics = join_of(3, budget=ps.Budget(rows=90)).replay(tables(3, 300)).metrics
     assert metrics.lost > 0
@@ -125,7 +125,7 @@ def test_of_three_streams_nothing_is_said() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["random", "until-expiry", "age", "prob", "expected", "best"])
-def test_who_is_watched_and_what_they_say_is_the_same_whatever_is_shed(strategy: str) -> None:
+def test_monitored_rows_and_their_estimates_are_the_same_whatever_is_shed(strategy: str) -> None:
     seeds = range(5)
     _, expected, variances = estimates(2, "fifo", rows=60, of=600, seeds=seeds)
     _, found, others = estimates(2, strategy, rows=60, of=600, seeds=seeds)
@@ -133,7 +133,7 @@ def test_who_is_watched_and_what_they_say_is_the_same_whatever_is_shed(strategy:
     assert others.tolist() == variances.tolist()
 
 
-def test_without_watched_tuples_nothing_is_said() -> None:
+def test_without_monitored_rows_nothing_is_estimated() -> None:
     budget = ps.Budget(rows=60, monitor=0)
     metrics = join_of(2, budget=budget).replay(tables(2, 600)).metrics
     assert metrics.lost > 0

@@ -1,4 +1,4 @@
-"""What is learnt on the way: true, the same however the streams are cut, and not lost on a stop."""
+"""What is learned: true, the same however the streams are cut, and not lost on a restart."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ Tables = dict[str, pa.Table]
 @pytest.mark.parametrize(
     ("strategy", "shape"), [("age", "INC"), ("until-expiry", "DEC"), (None, "BELL")]
 )
-def test_the_age_curve_is_learnt_although_most_tuples_are_shed(
+def test_the_age_curve_is_learned_although_most_rows_are_shed(
     strategy: str | None, shape: str
 ) -> None:
-    learnt = []
+    learned = []
     true = np.zeros(4)
     for seed in range(2):
         model = age_model(
@@ -57,32 +57,32 @@ def test_the_age_curve_is_learnt_although_most_tuples_are_shed(
         operator.process(tables)
         assert operator.metrics().streams["s1"].evicted > 0
         memory = operator.store.memory
-        parts = int(memory.grids["parts"][0])
+        parts = int(memory.lives["parts"][0])
         curve = memory.matched[0, :parts] / memory.exposed[0, :parts]
-        learnt.append(curve.reshape(4, -1).sum(axis=1))
+        learned.append(curve.reshape(4, -1).sum(axis=1))
         true = model.curve.reshape(4, -1).sum(axis=1)
     # Of each quarter of a life: within 10 % where there is much to be seen, and all in all within
-    # 6 %. Until the first window is full tuples match more often than the curve has it, which
-    # takes a few half-lives to be forgotten.
-    found = np.mean(learnt, axis=0)
+    # 6 %. Until the first window is full rows match more often than the curve says, which takes
+    # a few half-lives to be forgotten.
+    found = np.mean(learned, axis=0)
     much = true > 0.1 * true.sum()
     assert found[much] == pytest.approx(true[much], rel=0.1)
     assert found.sum() == pytest.approx(true.sum(), rel=0.06)
 
 
-# --- Cuts and stops
+# --- Cuts and restarts
 
 
 @cache
 def site() -> dict[str, pa.Table]:
-    """Give an auction site: half a million seconds, three windows."""
+    """Return an auction site: half a million seconds, three windows."""
     tables = market(auctions=3000, bids_per_auction=12, life="7 days", over="21 days", seed=5)
     return {"auctions": tables.auctions, "bids": tables.bids}
 
 
 @cache
 def values(streams: int) -> dict[str, pa.Table]:
-    """Give streams of which a few values are frequent, and other ones in the second half."""
+    """Return streams of which a few values are frequent, and other ones in the second half."""
     draw = np.random.default_rng(streams)
     tables = {}
     for name in "abc"[:streams]:
@@ -117,7 +117,7 @@ def on_values(strategy: str, *, near: bool, streams: int = 2) -> ps.Join:
 
 
 def in_bytes(strategy: str) -> tuple[ps.Join, Tables]:
-    """Give a join whose budget is in bytes, and whose clocks have no room for a float's error."""
+    """Return a join whose budget is in bytes, and whose clocks have no room for a float's error."""
     tables = {}
     for name, table in values(2).items():
         since = (table["t"].to_numpy() * 10**9).astype(np.int64) + 1_760_000_000_000_000_001
@@ -133,8 +133,8 @@ def in_bytes(strategy: str) -> tuple[ps.Join, Tables]:
     return join, tables
 
 
-def told() -> tuple[ps.Join, Tables]:
-    """Give a join in which tuples of one stream say how many matches they will have."""
+def given() -> tuple[ps.Join, Tables]:
+    """Return a join in which the numbers of matches of one stream are given."""
     tables = dict(values(2))
     said = np.random.default_rng(9).integers(0, 12, tables["a"].num_rows)
     tables["a"] = tables["a"].append_column("said", pa.array(said))
@@ -150,14 +150,14 @@ WORKLOADS: dict[str, Callable[[str], tuple[ps.Join, Tables]]] = {
     "bytes": in_bytes,
     "near of three": lambda strategy: (on_values(strategy, near=True, streams=3), values(3)),
 }
-# Where tuples say how many matches they will have, which only `uniform` listens to.
-WORKLOADS["told"] = lambda _: told()
+# Numbers of matches are given, which only `uniform` uses.
+WORKLOADS["given"] = lambda _: given()
 CASES = [
     (strategy, workload)
     for strategy in STRATEGIES
     for workload in WORKLOADS
     if serves(strategy, 3 if workload == "near of three" else 2)
-    and (strategy == "uniform" or workload != "told")
+    and (strategy == "uniform" or workload != "given")
 ]
 
 
@@ -172,7 +172,7 @@ def batches_of(
 
 
 def counted(metrics: Metrics) -> Metrics:
-    """Leave out what it took: buffers and buckets are others in other batches."""
+    """Leave out what depends on batches: the sizes of buffers, and of buckets."""
     streams = {name: replace(each, row_bytes=0.0) for name, each in metrics.streams.items()}
     return replace(metrics, streams=streams, bytes_most=0, compared=0)
 
@@ -180,7 +180,7 @@ def counted(metrics: Metrics) -> Metrics:
 @pytest.mark.parametrize(
     ("strategy", "workload"), [(name, workload) for name, workload in CASES if name in LEARNING]
 )
-def test_over_several_windows_one_batch_is_as_good_as_many(strategy: str, workload: str) -> None:
+def test_over_several_windows_one_batch_equals_many(strategy: str, workload: str) -> None:
     join, tables = WORKLOADS[workload](strategy)
     batches = batches_of(join, tables, 23)
     assert len(batches) == 23
@@ -193,7 +193,7 @@ def test_over_several_windows_one_batch_is_as_good_as_many(strategy: str, worklo
 
 
 @pytest.mark.parametrize(("strategy", "workload"), CASES)
-def test_a_stop_in_the_middle_changes_nothing(strategy: str, workload: str) -> None:
+def test_a_restart_in_the_middle_changes_nothing(strategy: str, workload: str) -> None:
     join, tables = WORKLOADS[workload](strategy)
     batches = batches_of(join, tables, 5)
     plan = bind(join, {name: table.schema for name, table in tables.items()})
@@ -202,7 +202,7 @@ def test_a_stop_in_the_middle_changes_nothing(strategy: str, workload: str) -> N
     for batch in batches:
         expected, found = whole.process(batch), resumed.process(batch)
         assert canonical_rows(found) == canonical_rows(expected)
-        # Estimates, variances, who is followed and by how much, all counters.
+        # Estimates, variances, which model is followed and by how much, all counters.
         assert resumed.metrics() == whole.metrics()
         for name in ("batch_emitted", "batch_estimated", "batch_variance"):
             assert getattr(resumed.metrics(), name) == getattr(whole.metrics(), name)
@@ -217,7 +217,7 @@ def test_a_stop_in_the_middle_changes_nothing(strategy: str, workload: str) -> N
 
 
 @pytest.mark.parametrize("seed", range(len(LEARNING)))
-def test_a_stop_after_every_batch_changes_nothing_whatever_comes(seed: int) -> None:
+def test_a_restart_after_every_batch_changes_nothing_whatever_comes(seed: int) -> None:
     """Any predicate, late rows, rows without keys or times, streams that lag behind."""
     pick = seeded(seed)
     streams = 2 + seed % 2 if serves(LEARNING[seed], 3) else 2
@@ -255,10 +255,10 @@ def assert_same_statistics(one: Operator, other: Operator) -> None:
     assert (
         one.store.memory.streams["share"].tolist() == other.store.memory.streams["share"].tolist()
     )
-    if one.learner is None or other.learner is None:
-        assert one.learner is other.learner
+    if one.reviewer is None or other.reviewer is None:
+        assert one.reviewer is other.reviewer
         return
-    mine, others = one.learner.save(), other.learner.save()
+    mine, others = one.reviewer.save(), other.reviewer.save()
     assert list(mine) == list(others)
     for name in mine:
         assert mine[name].tolist() == others[name].tolist(), name

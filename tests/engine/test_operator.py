@@ -141,7 +141,7 @@ def test_a_budget_that_suffices_loses_nothing(strategy: str) -> None:
     assert enough.emitted == assert_twins(exact).emitted
 
 
-def test_times_heard_of_elsewhere_move_the_clock_in_their_turn() -> None:
+def test_progress_of_other_shards_moves_the_clock_in_its_turn() -> None:
     stream = ps.Stream(time="t", window=3)
     join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
     table = pa.table({"t": [1, 5], "k": [1, 1]})

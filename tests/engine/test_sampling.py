@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 import penstock as ps
-from penstock.engine.kernels import lots
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.engine.retention import sample
 from tests.engine.cases import KINDS, Case, Size, make_case
 from tests.engine.soundness import assert_sound
 from tests.engine.support import assert_same_counts, choices, examples
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.nojit
 
 STRATEGIES = ("eq-cluster", "uniform")
-# Fewer tuples than come between two reviews: nothing is learnt.
+# Fewer rows than come between two reviews: nothing is learned.
 SMALL = Size(batches=4, rows=8, times=8, window=20, budget=9)
 LARGE = Size(batches=5, rows=24, times=20, window=60, budget=40, full=True)
-# Numbers of matches that tuples say they will have, rightly or not.
+# Numbers of matches that rows are said to have, rightly or not.
 SAID = (None, 0, 1, 2, 3, 5, 8, 30)
 
 
@@ -56,7 +56,7 @@ def test_where_the_fraction_rises_again_so_does_the_twins(strategy: str, pick: P
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(pick=choices())
 @examples(25)
-def test_where_the_limit_falls_the_twins_does(strategy: str, pick: Pick) -> None:
+def test_where_the_limit_falls_so_does_the_twins(strategy: str, pick: Pick) -> None:
     """A budget in bytes, with rows that grow."""
     assert_twins(made(pick, "equal whole", strategy, SMALL, in_bytes=True), pick, raising=True)
 
@@ -97,13 +97,14 @@ def assert_twins(case: Case, pick: Pick, *, raising: bool = False) -> None:
         assert_same_counts(fast.metrics(), slow)
         assert_sound(fast)
         assert fast.metrics().forced == slow.forced
-        assert fast.store.memory.rule["fraction"][0] == pytest.approx(slow.fraction, rel=1e-12)
+        settings = fast.store.memory.retained.sample.settings
+        assert settings["fraction"][0] == pytest.approx(slow.fraction, rel=1e-12)
         for s, rows in enumerate(slow.held):
-            assert births(fast, s) == sorted(row.birth for row in rows)
+            assert arrival_numbers(fast, s) == sorted(row.arrival_number for row in rows)
         if raising and slow.fraction < 1 and pick(0, 1):
             raised = min(1.0, 3 * slow.fraction)
-            lots.note_fraction(fast.store.memory)
-            fast.store.memory.rule["fraction"] = raised
+            sample.note_fraction(fast.store.memory)
+            settings["fraction"] = raised
             slow.raise_to(raised)
 
 
@@ -111,7 +112,7 @@ Rows = list[tuple[int, int, float, int]]
 
 
 def found(result: pa.Table, *, by_match: bool) -> Rows:
-    """Give the results: of both members the numbers, the weight and the cluster.
+    """Return the results: of both members the numbers, the weight and the cluster.
 
     Where each result is a cluster of its own, these are their numbers in any order.
     """
@@ -133,9 +134,9 @@ def expected(slow: NaiveSampler) -> Rows:
     return sorted(rows)
 
 
-def births(operator: Operator, s: int) -> list[int]:
-    """Give the births of a stream's rows."""
+def arrival_numbers(operator: Operator, s: int) -> list[int]:
+    """Return the arrival numbers of a stream's rows."""
     rows = operator.store.memory.rows
     live = rows[: int(operator.store.memory.rule["fresh_row"][0])]
     live = live[(live["ref"] >= 0) & (live["stream"] == s)]
-    return sorted(live["birth"].tolist())
+    return sorted(live["arrival_number"].tolist())

@@ -28,7 +28,7 @@ def make_plan(schema: pa.Schema = SCHEMA, changed: dict[str, Any] | None = None)
 
 @cache
 def chunks() -> dict[str, bytes]:
-    """Give a state that has every kind of chunk."""
+    """Return a state that has every kind of chunk."""
     operator = Operator(make_plan())
     table = pa.table({"t": range(100), "k": range(100)})
     operator.process({"a": table})
@@ -39,7 +39,7 @@ def chunks() -> dict[str, bytes]:
     return written
 
 
-NAMES = ("head", "learnt", "rows/a/0", "live/a/0", "rows/b/0")
+NAMES = ("head", "learned", "rows/a/0", "live/a/0", "rows/b/0")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,7 +53,7 @@ def test_a_damaged_byte_is_found_wherever_it_is(name: str) -> None:
             restore(make_plan(), chunks() | {name: bytes(damaged)})
         if at == 0:
             assert str(caught.value) == (
-                f'chunk "{name}" of the saved state must be of format 5; got format 21; run the '
+                f'chunk "{name}" of the saved state must be of format 6; got format 22; run the '
                 "version of Penstock that wrote it, or start without it"
             )
         else:
@@ -82,8 +82,8 @@ def test_a_missing_chunk_is_named(name: str) -> None:
 
 
 def test_another_format_is_refused() -> None:
-    newer = {name: bytes([6]) + chunk[1:] for name, chunk in chunks().items()}
-    with pytest.raises(StateError, match=r'chunk "head" .* must be of format 5; got format 6; run'):
+    newer = {name: bytes([7]) + chunk[1:] for name, chunk in chunks().items()}
+    with pytest.raises(StateError, match=r'chunk "head" .* must be of format 6; got format 7; run'):
         restore(make_plan(), newer)
 
 

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.engine.kernels import layout
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.strategies import LowestRating, Order
 from tests.engine.kernels.memories import make_store
 from tests.engine.soundness import assert_sound
 
@@ -21,7 +21,7 @@ def run(
     strategy: str | None = None,
     keys: int = 10**9,
 ) -> Operator:
-    """Run a join of two streams that are in step; give its operator."""
+    """Run a join of two streams that are in step; return its operator."""
     stream = ps.Stream(time="t", window=window)
     join = ps.Join(
         streams={"a": stream, "b": stream},
@@ -68,9 +68,9 @@ def test_a_budget_bounds_the_memory(strategy: str | None) -> None:
     operator = run(batches=50, rows=100, window=10**6, budget=64, strategy=strategy)
     memory = operator.store.memory
     assert memory.rows.size == 1024
-    assert memory.heaps.shape == (2, 1024 if strategy == "random" else 0)
-    assert memory.links.shape == (1024 if strategy is None else 0, 3)
-    assert memory.watched.size == 3
+    assert memory.retained.heap.lines.shape == ((2, 1024) if strategy == "random" else (0, 0))
+    assert memory.retained.grid.links.shape == (1024 if strategy is None else 0, 3)
+    assert memory.monitored.size == 3
     assert operator.metrics().held_most == 64
     assert_sound(operator)
 
@@ -99,17 +99,22 @@ def test_the_table_is_never_more_than_half_full() -> None:
         assert store.memory.table.size.bit_count() == 1
 
 
-@pytest.mark.parametrize("evict", [layout.EVICT_NOBODY, layout.EVICT_LOWEST])
-def test_growth_keeps_what_is_there(evict: int) -> None:
-    store = make_store(evict=evict)
+@pytest.mark.parametrize("order", [None, LowestRating()])
+def test_growth_keeps_what_is_there(order: Order | None) -> None:
+    store = make_store(order=order)
     store.memory.rows["time"][:64] = range(64)
-    if evict == layout.EVICT_LOWEST:
-        store.memory.heaps[:, :3] = [[5, 6, 7], [8, 9, 10]]
+    if order is not None:
+        store.memory.retained.heap.lines[:, :3] = [[5, 6, 7], [8, 9, 10]]
+        store.memory.retained.heap.keys[:3] = [0.1, 0.2, 0.3]
+        store.memory.retained.heap.places[5:8] = [0, 1, 2]
     store.memory.dead[1, 7] = 3
     store.reserve(10_000, None)
     store.reserve_sub_windows(40)
     assert store.memory.rows["time"][:64].tolist() == list(range(64))
-    if evict == layout.EVICT_LOWEST:
-        assert store.memory.heaps[:, :3].tolist() == [[5, 6, 7], [8, 9, 10]]
+    if order is not None:
+        heap = store.memory.retained.heap
+        assert heap.lines[:, :3].tolist() == [[5, 6, 7], [8, 9, 10]]
+        assert heap.keys[:3].tolist() == [0.1, 0.2, 0.3]
+        assert heap.places[5:8].tolist() == [0, 1, 2]
     assert store.memory.dead[:, 7].tolist() == [0, 3]
     assert store.memory.dead.shape[1] > 40

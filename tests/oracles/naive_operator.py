@@ -1,6 +1,6 @@
-"""The operator by its definition: lists and loops, one tuple after another.
+"""The operator by its definition: lists and loops, one row after another.
 
-Written from what a join means, not from the kernels: no index, no queue, no heap. Every tuple is
+Written from what a join means, not from the kernels: no index, no queue, no heap. Every row is
 compared with every combination of rows held.
 """
 
@@ -18,11 +18,14 @@ import numpy as np
 from penstock.engine.identity import content_hashes, draws
 from penstock.engine.intake import read_keys
 from penstock.engine.keys import KeyCoder
+from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.operator import _interval
+from penstock.engine.retention.base import Retention
+from penstock.engine.reviewing import needs_of, row_overhead
 from penstock.engine.sizes import row_sizes
-from penstock.engine.store import Store, row_overhead
-from penstock.strategies import strategy_for
+from penstock.engine.store import Store
+from penstock.strategies import Oldest, strategies_for
 from tests.oracles.naive_predicates import holds, key_of
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ Identity = tuple[int, int]
 
 @dataclass
 class Row:
-    """A tuple on its way through the join."""
+    """A row on its way through the join."""
 
     stream: int
     time: Any
@@ -49,9 +52,9 @@ class Row:
     hash: int
     size: int
     draw: float = 0.0
-    birth: int = 0
-    lot: float = 0.0  # who draws below the threshold is watched
-    chance: float | None = None  # of being watched until now; None if it is not
+    arrival_number: int = 0
+    lot: float = 0.0  # a row that draws below the threshold is monitored
+    chance: float | None = None  # of being monitored until now; None if it is not
 
 
 @dataclass
@@ -60,7 +63,7 @@ class NaiveOperator:
 
     plan: Plan
     batches: int = 0
-    births: int = 0
+    arrivals: int = 0
     held_most: int = 0
     emitted: int = 0
     held: list[list[Row]] = field(default_factory=list)
@@ -70,7 +73,7 @@ class NaiveOperator:
     threshold: float = 1.0
     quota: int = 0
     reviewed: int = -1
-    estimate: float = 0.0  # of all results, by the watched rows
+    estimate: float = 0.0  # of all results, by the monitored rows
 
     def __post_init__(self) -> None:
         streams = len(self.plan.sides)
@@ -81,12 +84,14 @@ class NaiveOperator:
         self.budget = self.plan.spec.budget
         if self.budget is not None:
             # Only its draws are used: any fair ones would do.
-            store = Store(self.plan, 0, grid_shape(self.plan, None))
-            self.lots = Monitor(self.plan, store, self.budget, strategy_for(self.plan.spec.goal), 0)
+            lives = lives_of(self.plan, None)
+            store = Store(self.plan, lives, Retention(Oldest(), lives.parts))
+            needs = needs_of(strategies_for(self.plan.spec.goal))
+            self.monitor = Monitor(self.plan, store, self.budget, needs, 0)
         self.strategy = self.plan.spec.goal.strategy
 
     def process(self, tables: Mapping[str, pa.Table]) -> list[tuple[Identity, ...]]:
-        """Join one batch: give the identities of the rows of each result."""
+        """Join one batch: return the identities of the rows of each result."""
         arriving: list[Row] = []
         for s, side in enumerate(self.plan.sides):
             if side.name in tables:
@@ -99,7 +104,7 @@ class NaiveOperator:
         return results
 
     def take_in(self, s: int, table: pa.Table) -> list[Row]:
-        """Give the rows of a stream that take part, in their order among themselves."""
+        """Return the rows of a stream that take part, in their order among themselves."""
         side, count = self.plan.sides[s], self.counts[s]
         columns = [table.column(name).to_pylist() for name in side.columns]
         hashes, sizes = content_hashes(table).tolist(), row_sizes(table).tolist()
@@ -121,7 +126,7 @@ class NaiveOperator:
         rows = sorted(rows, key=lambda row: (row.time, row.hash))
         for row, draw in zip(rows, self.draw(s, rows), strict=True):
             row.draw = draw
-        fast = self.lots
+        fast = self.monitor
         words, values, _ = read_keys(self.plan, side, table, KeyCoder(self.plan.keys), hashes=True)
         index = np.array([row.identity[1] for row in rows], np.int64)
         times = np.array([row.time for row in rows], self.plan.time.dtype)
@@ -135,11 +140,11 @@ class NaiveOperator:
         return list(draws(self.plan.spec.seed, s, times, hashes).tolist())
 
     def deal_with(self, row: Row) -> list[tuple[Identity, ...]]:
-        """Take one tuple through the join; give its results."""
+        """Take one row through the join; return its results."""
         s, count = row.stream, self.counts[row.stream]
-        row.birth = self.births
+        row.arrival_number = self.arrivals
         self.review(row)
-        self.births += 1
+        self.arrivals += 1
         self.clocks[s] = row.time if self.clocks[s] is None else max(self.clocks[s], row.time)
         for other in range(len(self.held)):
             self.expire(other)
@@ -150,7 +155,7 @@ class NaiveOperator:
         self.keep_to_limit()
         if self.is_past(row):
             count["expired"] += 1
-        elif self.make_room(row, watched=self.is_chosen(row)):
+        elif self.make_room(row, monitored=self.is_chosen(row)):
             self.held[s].append(row)
         else:
             count["dropped"] += 1
@@ -158,50 +163,50 @@ class NaiveOperator:
         self.held_most = max(self.held_most, sum(map(len, self.held)))
         return results
 
-    # --- The watched few
+    # --- The monitored rows
 
     @property
-    def watched(self) -> list[Row]:
+    def monitored(self) -> list[Row]:
         return [row for rows in self.held for row in rows if row.chance is not None]
 
     def review(self, coming: Row) -> None:
-        """After every so many tuples: how many may be watched, and who."""
+        """After every so many rows: how many may be monitored, and which."""
         interval = _interval(self.first_limit)
-        if self.budget is None or self.births % interval or self.births == self.reviewed:
+        if self.budget is None or self.arrivals % interval or self.arrivals == self.reviewed:
             return
-        self.reviewed = self.births
+        self.reviewed = self.arrivals
         limit = self.limit(coming)
         assert limit is not None
         self.quota = self.budget.monitored(limit)
         self.keep_to_quota()
-        alive = sum(1 / row.chance for row in self.watched if row.chance)
-        if not self.watched and self.quota:
+        alive = sum(1 / row.chance for row in self.monitored if row.chance)
+        if not self.monitored and self.quota:
             self.threshold = min(1.0, 2 * self.threshold)
-        elif len(self.watched) < 0.9 * self.quota:
+        elif len(self.monitored) < 0.9 * self.quota:
             self.threshold = min(1.0, max(self.threshold, 0.9 * self.quota / alive))
 
     def keep_to_quota(self) -> None:
-        while len(self.watched) > self.quota:
-            self.lower(max(row.lot for row in self.watched))
+        while len(self.monitored) > self.quota:
+            self.lower(max(row.lot for row in self.monitored))
 
     def lower(self, threshold: float) -> None:
-        """Let the threshold fall, and those go who draw no less."""
+        """Let the threshold fall: rows that draw no less are monitored no more."""
         self.threshold = threshold
-        for row in self.watched:
+        for row in self.monitored:
             assert row.chance is not None
             row.chance = min(row.chance, threshold) if row.lot < threshold else None
 
     def is_chosen(self, row: Row) -> bool:
         if self.budget is None or not self.quota or row.lot >= self.threshold:
             return False
-        while len(self.watched) >= self.quota:
-            self.lower(max(row.lot, *(other.lot for other in self.watched)))
+        while len(self.monitored) >= self.quota:
+            self.lower(max(row.lot, *(other.lot for other in self.monitored)))
             if row.lot >= self.threshold:
                 return False
         return True
 
     def is_past(self, row: Row) -> bool:
-        """Say whether no tuple still to come can join a row."""
+        """Return whether no row still to come can join a row."""
         others = [o for o in range(len(self.clocks)) if o != row.stream]
         if any(self.clocks[o] is None for o in others):
             return False
@@ -231,29 +236,29 @@ class NaiveOperator:
         spec = self.plan.spec
         return within and holds(spec.on, spec.names, [member.key or () for member in members])
 
-    def make_room(self, newcomer: Row, *, watched: bool) -> bool:
-        """Evict a row if there is no room; give False if the newcomer is the one to go."""
+    def make_room(self, arrival: Row, *, monitored: bool) -> bool:
+        """Evict a row if there is no room; return False if the arrival is the one to go."""
         limit = self.limit()
         if limit is None:
             return True
         if sum(map(len, self.held)) >= limit:
-            loser = self.loser(limit, newcomer)
-            own = [newcomer] if loser == newcomer.stream and not watched else []
+            loser = self.loser(limit, arrival)
+            own = [arrival] if loser == arrival.stream and not monitored else []
             free = self.free(loser) + own
-            if not free and watched and any(map(self.free, range(len(self.held)))):
+            if not free and monitored and any(map(self.free, range(len(self.held)))):
                 free = self.free(self.loser(limit))
             if not free:
                 return False
             victim = min(free, key=self.first_to_go)
-            if victim is newcomer:
+            if victim is arrival:
                 return False
             self.evict(victim)
-        if watched:
-            newcomer.chance = self.threshold
+        if monitored:
+            arrival.chance = self.threshold
         return True
 
     def free(self, s: int) -> list[Row]:
-        """Give a stream's rows that may be evicted."""
+        """Return a stream's rows that may be evicted."""
         return [row for row in self.held[s] if row.chance is None]
 
     def keep_to_limit(self) -> None:
@@ -261,12 +266,12 @@ class NaiveOperator:
         limit = self.limit()
         while limit is not None and sum(map(len, self.held)) > limit:
             if not any(map(self.free, range(len(self.held)))):
-                self.quota = len(self.watched) - 1
+                self.quota = len(self.monitored) - 1
                 self.keep_to_quota()
             self.evict(min(self.free(self.loser(limit)), key=self.first_to_go))
 
     def limit(self, coming: Row | None = None) -> int | None:
-        """Say how many rows may be held, once one that is coming is there.
+        """Return how many rows may be held, once one that is coming is there.
 
         Of bytes: as many as fit if all are of the stream that has the largest rows, on average.
         """
@@ -285,12 +290,12 @@ class NaiveOperator:
             return None if self.budget is None else self.budget.rows
         return self.budget.memory_bytes // row_overhead(self.plan)
 
-    def loser(self, limit: int, newcomer: Row | None = None) -> int:
-        """Give the stream that claims most above its share, the newcomer counted with its own.
+    def loser(self, limit: int, arrival: Row | None = None) -> int:
+        """Return the stream that claims most above its share, the arrival counted with its own.
 
-        It has a row to lose: one that is held and not watched, or the newcomer.
+        It has a row to lose: one that is held and not monitored, or the arrival.
         """
-        own = None if newcomer is None else newcomer.stream
+        own = None if arrival is None else arrival.stream
         share = Fraction(limit, len(self.held))
         claims = [
             (len(rows) + (s == own) - share, s == own, -s)
@@ -304,11 +309,11 @@ class NaiveOperator:
         self.counts[row.stream]["evicted"] += 1
 
     def first_to_go(self, row: Row) -> tuple[Any, int]:
-        return (row.time if self.strategy == "fifo" else row.draw), row.birth
+        return (row.time if self.strategy == "fifo" else row.draw), row.arrival_number
 
 
 def times_of(column: pa.ChunkedArray, unit: str | None) -> list[Any]:
-    """Give times as numbers; timestamps in the unit that the join counts in."""
+    """Return times as numbers; timestamps in the unit that the join counts in."""
     if unit is None:
         return list(column.to_pylist())
     factor = PER_SECOND[unit] // PER_SECOND[column.type.unit]

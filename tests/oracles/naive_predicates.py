@@ -24,7 +24,7 @@ OPERATORS = {
 
 
 def key_of(predicate: Predicate, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Give a row's key; None if it can match nothing."""
+    """Return a row's key; None if it can match nothing."""
     for value in values:
         if value is None or value != value:  # noqa: PLR0124 -- a NaN is what differs from itself
             return None

@@ -1,9 +1,9 @@
-"""Samples of a join by their definition: lists and loops, one tuple after another.
+"""Samples of a join by their definition: lists and loops, one row after another.
 
-Written from what `kernels.lots` promises. Every tuple has drawn a ratio, or one for its next match;
-it is in the sample while that is below the fraction; when memory is full the fraction falls to the
-greatest ratio that there is. For `eq-cluster`, and for `uniform` where all numbers of matches are
-given. Nothing is learnt: the fraction rises only if it is told to.
+Written from what `retention.sample` promises. Every row has drawn a ratio, or one for its next
+match. It is in the sample while that is below the fraction. When memory is full the fraction falls
+to the greatest ratio that there is. For `eq-cluster`, and for `uniform` where all numbers of
+matches are given. Nothing is learned: the fraction rises only if a test raises it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.layout import NO_MATCH
+from penstock.engine.retention.sample import NO_MATCH
 from penstock.goals import Sample
 from tests.oracles.naive_operator import Identity, NaiveOperator, Row
 
@@ -34,9 +34,9 @@ class Chosen:
 
 @dataclass
 class Odds:
-    """How a tuple comes to be in the sample."""
+    """How a row comes to be in the sample."""
 
-    ratio: float  # of the tuple, or of its next match that is chosen
+    ratio: float  # of the row, or of its next match that is chosen
     least: float  # the least fraction since it was drawn
     key: int = 0  # from which the next random number follows
     next: int = 0  # the number of the match that is chosen
@@ -51,7 +51,7 @@ class NaiveSampler(NaiveOperator):
     fraction: float = 0.0
     forced: int = 0
     chosen: list[Chosen] = field(default_factory=list)  # of the batch
-    odds: dict[int, Odds] = field(default_factory=dict)  # by birth
+    odds: dict[int, Odds] = field(default_factory=dict)  # by arrival number
     matches: dict[tuple[int, Identity], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class NaiveSampler(NaiveOperator):
         self.fraction = goal.fraction or (1.0 if self.by_match else math.inf)
 
     def raise_to(self, fraction: float) -> None:
-        """Let the fraction rise, for tuples and matches that are drawn from now on."""
+        """Let the fraction rise, for rows and matches that are drawn from now on."""
         for odds in self.odds.values():
             odds.least = min(odds.least, self.fraction)
         self.fraction = fraction
@@ -79,7 +79,7 @@ class NaiveSampler(NaiveOperator):
     # --- Results
 
     def probe(self, row: Row) -> list[tuple[Identity, ...]]:
-        """Give the results that are in the sample; note the odds of each."""
+        """Return the results that are in the sample; note the odds of each."""
         found = []
         for other in list(self.held[1 - row.stream]):
             pair = (row, other) if row.stream == 0 else (other, row)
@@ -90,9 +90,9 @@ class NaiveSampler(NaiveOperator):
         return found
 
     def sift(self, pair: tuple[Row, Row], waited: Row) -> list[tuple[Identity, ...]]:
-        odds = self.odds[waited.birth]
+        odds = self.odds[waited.arrival_number]
         fraction = min(odds.least, self.fraction)
-        cluster = waited.birth
+        cluster = waited.arrival_number
         if self.by_match:
             odds.seen += 1
             if odds.seen != odds.next:
@@ -109,17 +109,17 @@ class NaiveSampler(NaiveOperator):
         self.chosen.append(Chosen(members, weight, cluster))
         return [members]
 
-    # --- Who is in the sample
+    # --- Which rows are in the sample
 
     def review(self, coming: Row) -> None:
-        """Nobody is watched where tuples are drawn with all their matches."""
+        """No row is monitored where rows are drawn with all their matches."""
         if self.by_match:
             super().review(coming)
 
-    def make_room(self, newcomer: Row, *, watched: bool) -> bool:
-        """Draw for a newcomer, and let the fraction fall until there is room for it."""
-        odds = self.draw_odds(newcomer)
-        if self.is_out(odds) and not watched:
+    def make_room(self, arrival: Row, *, monitored: bool) -> bool:
+        """Draw for an arrival, and let the fraction fall until there is room for it."""
+        odds = self.draw_odds(arrival)
+        if self.is_out(odds) and not monitored:
             return False
         limit = self.limit()
         assert limit is not None
@@ -127,18 +127,18 @@ class NaiveSampler(NaiveOperator):
             victim = self.greatest()
             if victim is None:
                 return False
-            if odds.ratio > self.odds[victim.birth].ratio and not watched:
+            if odds.ratio > self.odds[victim.arrival_number].ratio and not monitored:
                 self.fall(odds.ratio)
                 self.draw_next(odds)
             else:
                 self.lower_to(victim)
-            if self.is_out(odds) and not watched:
+            if self.is_out(odds) and not monitored:
                 return False
         if self.is_out(odds):
             odds.ratio, odds.next = math.inf, NEVER
         odds.least = self.fraction
-        self.odds[newcomer.birth] = odds
-        newcomer.chance = self.threshold if watched else None
+        self.odds[arrival.arrival_number] = odds
+        arrival.chance = self.threshold if monitored else None
         return True
 
     def keep_to_limit(self) -> None:
@@ -147,7 +147,7 @@ class NaiveSampler(NaiveOperator):
         while sum(map(len, self.held)) > limit:
             victim = self.greatest()
             if victim is None:
-                self.quota = len(self.watched) - 1
+                self.quota = len(self.monitored) - 1
                 self.keep_to_quota()
             else:
                 self.lower_to(victim)
@@ -172,11 +172,11 @@ class NaiveSampler(NaiveOperator):
         return odds.next > odds.limit and not (self.by_match and self.fraction >= 1)
 
     def greatest(self) -> Row | None:
-        """Give the row with the greatest ratio that may leave."""
+        """Return the row with the greatest ratio that may leave."""
         free = [row for s in range(len(self.held)) for row in self.free(s)]
         return max(
             free,
-            key=lambda row: (self.odds[row.birth].ratio, -row.stream, -row.birth),
+            key=lambda row: (self.odds[row.arrival_number].ratio, -row.stream, -row.arrival_number),
             default=None,
         )
 
@@ -186,15 +186,15 @@ class NaiveSampler(NaiveOperator):
             self.fraction = ratio
 
     def lower_to(self, victim: Row) -> None:
-        self.fall(self.odds[victim.birth].ratio)
-        if self.by_match and self.odds[victim.birth].next != NEVER:
+        self.fall(self.odds[victim.arrival_number].ratio)
+        if self.by_match and self.odds[victim.arrival_number].next != NEVER:
             self.skip_on(victim)
         else:
             self.evict(victim)
 
     def skip_on(self, row: Row) -> None:
         """Go on to the next match that is chosen; a row that has none to expect leaves."""
-        odds = self.odds[row.birth]
+        odds = self.odds[row.arrival_number]
         self.draw_next(odds)
         odds.least = self.fraction
         if self.is_out(odds):

@@ -1,8 +1,8 @@
-"""The three ways of sampling a join of `srivastava04` 4, one tuple after another, on a list.
+"""The three ways of sampling a join of `srivastava04` 4, one row after another, on a list.
 
-Each samples the results of one window, those that its tuples give when a partner comes: the
+Each samples the results of one window, those that its rows give when a partner comes: the
 S1-probe join tuples. The other window is the same with the streams exchanged. Times never fall; a
-tuple is alive while its age is at most the window.
+row is alive while its age is at most the window.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rounding = Literal["down", "up", "random"]
 
 @dataclass(eq=False)
 class Held:
-    """A tuple s1 in the window."""
+    """A row s1 in the window."""
 
     time: float
     value: Any
@@ -41,12 +41,12 @@ class NaiveSampling:
     sample: list[tuple[Held, float]] = field(default_factory=list)
 
     def arrive(self, time: float, value: Any) -> None:  # noqa: ANN401 -- values of any kind
-        """Let a tuple come on S1."""
+        """Let a row come on S1."""
         self.expire(time)
         self.admit(Held(time, value))
 
     def probe(self, time: float, value: Any) -> None:  # noqa: ANN401 -- values of any kind
-        """Let a tuple come on S2, and join it with those of S1 that have its value."""
+        """Let a row come on S2, and join it with those of S1 that have its value."""
         self.expire(time)
         for s1 in list(self.held):
             if s1.value == value:
@@ -59,13 +59,13 @@ class NaiveSampling:
         raise NotImplementedError
 
     def join(self, s1: Held, time: float) -> None:
-        """Cluster sampling: who is held is held for all of its results."""
+        """Cluster sampling: a row that is held is held for all of its results."""
         self.sample.append((s1, time))
 
 
 @dataclass
 class NaiveUniform(NaiveSampling):
-    """UNIFORM: Fig. 4 line by line; `matches` says n_1 of a value, rounded for each tuple."""
+    """UNIFORM: Fig. 4 line by line; `matches` says n_1 of a value, rounded for each row."""
 
     fraction: float = 1.0
     matches: Callable[[Any], float] = field(default=lambda _: math.inf)
@@ -102,7 +102,7 @@ class NaiveUniform(NaiveSampling):
 
 @dataclass
 class NaiveEqCluster(NaiveSampling):
-    """EQ-CLUSTER (Strategy 2): each tuple is kept until expiry with the same chance."""
+    """EQ-CLUSTER (Strategy 2): each row is kept until expiry with the same chance."""
 
     fraction: float = 1.0
 

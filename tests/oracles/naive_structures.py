@@ -9,14 +9,14 @@ Key: TypeAlias = tuple[SupportsInt, SupportsInt]
 
 
 def weave(runs: list[list[float]]) -> list[tuple[int, int]]:
-    """Merge runs in time order: give each element's stream and its number in that stream."""
+    """Merge runs in time order: return each element's stream and its number in that stream."""
     everything = [(time, s, n) for s, run in enumerate(runs) for n, time in enumerate(run)]
     return [(s, n) for _, s, n in sorted(everything)]
 
 
 @dataclass(eq=False)
 class Place:
-    """A place in a queue: of a row, or of a tuple still to come (no row yet)."""
+    """A place in a queue: of a row, or of one still to come (no row yet)."""
 
     time: int
     row: int | None = None
@@ -45,7 +45,7 @@ class NaiveQueue:
 
 @dataclass
 class NaiveHeap:
-    """Rows of which the one with the least (priority, birth) is wanted."""
+    """Rows of which the one with the least (key, arrival number) is wanted."""
 
     rows: dict[int, tuple[float, int]] = field(default_factory=dict)
 
@@ -86,23 +86,23 @@ class NaiveGrid:
     ranks: dict[tuple[int, int], int] = field(default_factory=dict)
     rises: dict[tuple[int, int], bool] = field(default_factory=dict)
 
-    def enter(self, row: int, time: int, birth: int, grade: int) -> None:
-        self.rows[row] = (time, birth, grade, self.part_of(time))
+    def enter(self, row: int, time: int, number: int, grade: int) -> None:
+        self.rows[row] = (time, number, grade, self.part_of(time))
 
     def part_of(self, time: int) -> int:
-        """Give the part of time that a row counts as of: no older than all ages, and not ahead."""
+        """Return the part of time in which a row counts: not older than all ages, not ahead."""
         return min(max(time // self.span, self.now - self.ages + 1), self.now)
 
     def turn(self, now: int) -> None:
         self.now = now
-        for row, (time, birth, grade, part) in self.rows.items():
-            self.rows[row] = (time, birth, grade, max(part, now - self.ages + 1))
+        for row, (time, number, grade, part) in self.rows.items():
+            self.rows[row] = (time, number, grade, max(part, now - self.ages + 1))
 
     def grade(self, grades: dict[int, int]) -> None:
-        """Put all rows in anew."""
+        """Put all rows in again."""
         for row, grade in grades.items():
-            time, birth, _, _ = self.rows[row]
-            self.enter(row, time, birth, grade)
+            time, number, _, _ = self.rows[row]
+            self.enter(row, time, number, grade)
 
     def order(self, row: int) -> tuple[int, int]:
         return self.rows[row][:2]
@@ -119,7 +119,7 @@ class NaiveGrid:
         return inside[-1 if self.rises[cell] else 0]
 
     def is_lower(self, time: int, grade: int) -> bool:
-        """Say whether a newcomer would go before the lowest row."""
+        """Return whether an arrival would go before the lowest row."""
         lowest = self.lowest()
         assert lowest is not None
         mine, other = (grade, self.now - self.part_of(time)), self.cell(lowest)

@@ -18,14 +18,14 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Give an inner function a way in from Python; with the JIT off it has one."""
+    """Return an inner function as one that Python can call; with the JIT off it is one already."""
     return kernel(function.py_func) if hasattr(function, "py_func") else function
 
 
 @cache
 def all_of(module: str) -> Any:  # noqa: ANN401  # as dynamic as the module itself
-    """Give all that is in a module of the kernels, its functions as ones that can be called."""
-    found = vars(import_module(f"penstock.engine.kernels.{module}"))
+    """Return the content of a module of the engine, its functions as ones that can be called."""
+    found = vars(import_module(f"penstock.engine.{module}"))
     return SimpleNamespace(
         **{name: compiled(each) if callable(each) else each for name, each in found.items()}
     )

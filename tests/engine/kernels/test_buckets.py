@@ -15,7 +15,7 @@ from tests.engine.support import examples
 
 pytestmark = pytest.mark.nojit
 
-fast = all_of("buckets")
+fast = all_of("kernels.buckets")
 
 LARGEST = float(np.finfo(np.float64).max)
 EXTREMES = [0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e15, -1e15, 1e300, LARGEST, -LARGEST]

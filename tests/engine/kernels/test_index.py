@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.nojit
 
-fast = all_of("index")
+fast = all_of("kernels.index")
 
 # As the arrays have them: with the JIT off a plain -1 is not a word.
 WORDS = [np.int64(w) for w in (0, 1, 2, -1, 2**62, -(2**63), 2**63 - 1, 1 << 21, 7)]

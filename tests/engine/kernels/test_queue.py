@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from penstock.engine.kernels.layout import NOTHING
+from penstock.strategies import Oldest
 from tests.engine.kernels.compiled import all_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import choices, examples
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.nojit
 
-fast = all_of("queue")
+fast = all_of("kernels.queue")
+retention = all_of("retention.queue")
 
 EVERYTHING = 1 << 30
 
@@ -26,7 +28,7 @@ EVERYTHING = 1 << 30
 @given(pick=choices())
 @examples(100)
 def test_queues_are_sorted_lists(pick: Pick) -> None:
-    store, queues, born = make_store(), [NaiveQueue(), NaiveQueue()], 0
+    store, queues, came = make_store(order=Oldest()), [NaiveQueue(), NaiveQueue()], 0
     for _ in range(pick(1, 5)):
         coming = [sorted(pick(0, 9) for _ in range(pick(0, 5))) for _ in queues]
         places = store.make_places([np.array(times, np.int64) for times in coming])
@@ -37,10 +39,10 @@ def test_queues_are_sorted_lists(pick: Pick) -> None:
         ]
         for s, at, place in sorted(waiting, key=lambda each: each[2].time):
             before = queues[s].oldest(place)
-            assert fast.oldest(store.memory, s, at) == (NOTHING if before is None else before)
+            assert retention.oldest(store.memory, s, at) == (NOTHING if before is None else before)
             if pick(0, 3):
-                take_in(store, s, at, place, born)
-                born += 1
+                take_in(store, s, at, place, came)
+                came += 1
             else:
                 store.memory.queue[store.memory.streams["base"][s] + at] = NOTHING
                 queues[s].places.remove(place)
@@ -55,9 +57,10 @@ def test_queues_are_sorted_lists(pick: Pick) -> None:
 def take_in(store: Store, s: int, at: int, place: Place, row: int) -> None:
     memory = store.memory
     memory.rows[row]["time"], memory.rows[row]["place"] = place.time, at
+    memory.rows[row]["monitored"] = NOTHING
     memory.queue[memory.streams["base"][s] + at] = row
-    for field in ("head", "first"):
-        memory.streams[field][s] = min(memory.streams[field][s], at)
+    memory.streams["head"][s] = min(memory.streams["head"][s], at)
+    retention.enter(memory, row, s)
     place.row = row
 
 
@@ -75,6 +78,7 @@ def pack_all(store: Store) -> None:
         fast.pack(store.memory, s, queue, 128 * s)
         held = int(store.memory.streams["tail"][s])
         assert np.all(queue[128 * s : 128 * s + held] >= 0)
+        store.retention.queue_moved(store.memory, s)
     store.memory = store.memory._replace(queue=queue)
 
 
@@ -86,11 +90,11 @@ def check(store: Store, queues: list[NaiveQueue]) -> None:
         assert walked == queue.rows
         assert all(memory.queue[base + memory.rows[row]["place"]] == row for row in walked)
         first = queue.oldest()
-        assert fast.oldest(memory, s, EVERYTHING) == (NOTHING if first is None else first)
+        assert retention.oldest(memory, s, EVERYTHING) == (NOTHING if first is None else first)
 
 
 def test_a_queue_without_room_moves_and_keeps_its_rows() -> None:
-    store = make_store()
+    store = make_store(order=Oldest())
     queue = NaiveQueue()
     for row, start in enumerate(range(0, 600, 60)):
         times = np.arange(start, start + 60)

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from penstock.engine.kernels import layout
+from penstock.engine.kernels.layout import NOTHING
+from penstock.engine.kernels.selection import gather, gathered_type
+from penstock.engine.retention import grid
+from penstock.strategies import LowestScore
 from tests.engine.kernels.compiled import all_of
 from tests.engine.kernels.memories import make_store
 from tests.engine.support import choices, examples
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.nojit
 
-fast = all_of("grid")
+fast = all_of("retention.grid")
 
 _GRADES, _PARTS, _SPAN = 3, 4, 5
 _AGES = _PARTS + 2
@@ -28,29 +31,26 @@ _CELLS = _GRADES * _AGES
 
 
 def make_memory() -> Memory:
-    """Give a memory whose streams have three grades and lives of four parts."""
-    memory = make_store(evict=layout.EVICT_BY_SCORE).memory
-    memory.grids["span"], memory.grids["parts"], memory.grids["ages"] = _SPAN, _PARTS, _AGES
-    memory.grids["cells"] = _CELLS
-    return memory._replace(
-        cells=np.full((2, _CELLS, 2), layout.NOTHING, np.int32),
-        ranks=np.zeros((2, _CELLS), np.int32),
-        ranked=np.zeros((2, _CELLS), np.int32),
-        rising=np.zeros((2, _CELLS), np.int32),
-    )
+    """Return a memory whose streams have three grades and lives of four parts."""
+    memory = make_store(order=LowestScore((np.ones(2), np.ones(2)))).memory
+    memory.lives["span"], memory.lives["parts"] = _SPAN, _PARTS
+    cells = grid.grown(grid.make(2, _GRADES, _PARTS), memory.rows.size)
+    assert cells.grids["ages"].tolist() == [_AGES, _AGES]
+    return memory._replace(retained=memory.retained._replace(grid=cells))
 
 
 def rank(memory: Memory, s: int, twin: NaiveGrid, pick: Pick) -> None:
-    """Rank the cells anew, at random."""
+    """Rank the cells again, at random."""
+    cells = memory.retained.grid
     order = np.random.default_rng(pick(0, 10**6)).permutation(_CELLS)
     rises = np.random.default_rng(pick(0, 10**6)).integers(0, 2, _CELLS)
-    memory.ranked[s], memory.rising[s] = order, rises
-    memory.ranks[s, order] = np.arange(_CELLS)
-    memory.grids["cursor"][s] = 0
+    cells.ranked[s], cells.rising[s] = order, rises
+    cells.ranks[s, order] = np.arange(_CELLS)
+    cells.grids["cursor"][s] = 0
     for cell in range(_CELLS):
         grade, place = divmod(cell, _AGES)
         age = (twin.now - place) % _AGES
-        twin.ranks[grade, age] = int(memory.ranks[s, cell])
+        twin.ranks[grade, age] = int(cells.ranks[s, cell])
         twin.rises[grade, age] = bool(rises[cell])
 
 
@@ -60,10 +60,10 @@ def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
     memory = make_memory()
     twins = [NaiveGrid(_SPAN, _AGES), NaiveGrid(_SPAN, _AGES)]
     for s, twin in enumerate(twins):
-        twin.now = memory.grids["now"][s] = pick(-3, 3)
+        twin.now = memory.lives["now"][s] = pick(-3, 3)
         rank(memory, s, twin, pick)
     free = list(range(50))
-    for birth in range(pick(1, 60)):
+    for number in range(pick(1, 60)):
         s = pick(0, 1)
         twin = twins[s]
         step = pick(0, 9)
@@ -72,10 +72,10 @@ def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
             # Of the present, or late, or older than a whole life; never ahead of the grid.
             time = (twin.now + 1) * _SPAN - pick(1, _SPAN * (_AGES + 2))
             grade = pick(0, _GRADES - 1)
-            memory.rows[row]["time"], memory.rows[row]["birth"] = time, birth
+            memory.rows[row]["time"], memory.rows[row]["arrival_number"] = time, number
             memory.rows[row]["stream"] = s
             fast.enter(memory, row, s, grade)
-            twin.enter(row, time, birth, grade)
+            twin.enter(row, time, number, grade)
         elif step == 3 and twin.rows:
             row = list(twin.rows)[pick(0, len(twin.rows) - 1)]
             fast.leave(memory, row, s)
@@ -84,6 +84,7 @@ def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
         elif step == 2:
             later = twin.now + pick(1, 3 * _AGES if pick(0, 3) == 0 else 2)
             fast.turn(memory, s, later)
+            memory.lives["now"][s] = later
             twin.turn(later)
             # As the engine does: what a cell is worth follows from its age.
             rank(memory, s, twin, pick)
@@ -100,8 +101,8 @@ def test_a_grid_is_a_list_of_which_the_lowest_is_wanted(pick: Pick) -> None:
 
 def check(memory: Memory, s: int, twin: NaiveGrid, pick: Pick) -> None:
     lowest = fast.lowest(memory, s)
-    assert lowest == (layout.NOTHING if twin.lowest() is None else twin.lowest())
-    if lowest == layout.NOTHING:
+    assert lowest == (NOTHING if twin.lowest() is None else twin.lowest())
+    if lowest == NOTHING:
         return
     time, grade = twin.now * _SPAN + pick(-2 * _SPAN, _SPAN - 1), pick(0, _GRADES - 1)
     assert fast.is_lower(memory, s, time, grade, lowest) == twin.is_lower(time, grade)
@@ -113,7 +114,7 @@ def test_a_grid_gives_up_its_rows_in_order() -> None:
     rank(memory, 0, twin, lambda first, last: min(last, first + 7))
     times = [4, 0, 3, 3, 1, -9, -40, 2, 4, -9]
     for row, time in enumerate(times):
-        memory.rows[row]["time"], memory.rows[row]["birth"] = time, row
+        memory.rows[row]["time"], memory.rows[row]["arrival_number"] = time, row
         fast.enter(memory, row, 0, row % _GRADES)
         twin.enter(row, time, row, row % _GRADES)
     given_up = []
@@ -124,16 +125,16 @@ def test_a_grid_gives_up_its_rows_in_order() -> None:
         del twin.rows[row]
         given_up.append(row)
     assert sorted(given_up) == list(range(len(times)))
-    assert fast.lowest(memory, 0) == layout.NOTHING
+    assert fast.lowest(memory, 0) == NOTHING
 
 
-def test_rows_that_are_watched_are_not_gathered() -> None:
+def test_monitored_rows_are_not_gathered() -> None:
     memory = make_memory()
-    memory = memory._replace(queue=np.array([3, layout.NOTHING, 1, 2], np.int32))
+    memory = memory._replace(queue=np.array([3, NOTHING, 1, 2], np.int32))
     memory.streams["tail"][0] = 4
-    memory.rows["heap"][[1, 2, 3]] = [layout.NOTHING, layout.WATCHED - 5, layout.NOTHING]
-    rows = np.zeros(4, fast.graded_type(memory.rows.dtype["time"], memory.rows.dtype["value"]))
-    assert fast.gather(memory, 0, rows) == 2
+    memory.rows["monitored"][[1, 2, 3]] = [NOTHING, 5, NOTHING]
+    rows = np.zeros(4, gathered_type(memory.rows.dtype["time"], memory.rows.dtype["value"]))
+    assert gather(memory, 0, rows) == 2
     assert rows["row"][:2].tolist() == [3, 1]
 
 
@@ -141,7 +142,7 @@ def test_rows_that_are_watched_are_not_gathered() -> None:
 @examples(100)
 def test_cells_are_ranked_by_weight_times_worth(pick: Pick) -> None:
     memory = make_memory()
-    now = memory.grids["now"][1] = pick(-3, 3)
+    now = memory.lives["now"][1] = pick(-3, 3)
     per_octave = pick(1, 3)
     # Powers of the factor between two grades, so that there are ties, and ages worth nothing.
     powers = [pick(-4, 3) for _ in range(_AGES)]
@@ -158,9 +159,10 @@ def test_cells_are_ranked_by_weight_times_worth(pick: Pick) -> None:
         return bool(some[age]), powers[age] + grade if some[age] else 0, -age
 
     cells = sorted(((g, a) for a in range(_AGES) for g in range(_GRADES)), key=standing)
+    arrays = memory.retained.grid
     expected = [grade * _AGES + (now - age) % _AGES for grade, age in cells]
-    assert memory.ranked[1].tolist() == expected
-    assert memory.ranks[1, memory.ranked[1]].tolist() == list(range(_CELLS))
+    assert arrays.ranked[1].tolist() == expected
+    assert arrays.ranks[1, arrays.ranked[1]].tolist() == list(range(_CELLS))
     for grade, age in cells:
-        assert memory.rising[1, grade * _AGES + (now - age) % _AGES] == rises[age]
-    assert memory.grids["cursor"][1] == 0
+        assert arrays.rising[1, grade * _AGES + (now - age) % _AGES] == rises[age]
+    assert arrays.grids["cursor"][1] == 0
