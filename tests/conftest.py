@@ -32,7 +32,7 @@ SPARK_IN_EVERY_RUN = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out most tests with Spark, begin with the others; with the JIT off, let hashes overflow.
+    """Leave out most tests with Spark and begin with the rest; with the JIT off, let hashes wrap.
 
     Tests with Spark come first, so that one of two workers has them and the other all the rest, and
     no worker waits at the end for one that takes a minute.

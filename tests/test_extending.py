@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 import penstock as ps
 from examples.strategies.every_second import EverySecond
 from examples.strategies.longest_key import LongestKey
 from examples.strategies.newer_half import NewerHalf
-from penstock.strategies import Strategy
 from tests.conformance.checks import conforms
+
+if TYPE_CHECKING:
+    from penstock.strategies import Strategy
 
 ROOT = Path(__file__).parents[1]
 FILES = ("every_second", "newer_half", "longest_key")
@@ -47,8 +51,6 @@ def test_sub_windows_are_refused_where_they_are_not_served() -> None:
         goal=ps.MaxSubset(strategy=NewerHalf()),
         budget=ps.Budget(rows=100),
     )
-    import pyarrow as pa
-
     table = pa.table({"t": [1, 2], "v": [1.0, 2.0]})
     with pytest.raises(ps.SpecificationError) as error:
         join.replay({"a": table, "b": table})

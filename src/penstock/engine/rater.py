@@ -184,7 +184,7 @@ class Rater:
         usual = expected_importance(self._scores.kind, self.importance[s], others).mean()
         return max(float(usual), 1e-300)
 
-    def rate_first(self, view: View, observer: Observer, rates: MatchRates) -> None:
+    def rate_first(self, view: Callable[[], View], observer: Observer, rates: MatchRates) -> None:
         """Rate the rows again that came when nothing was known: once, and all that there are."""
         memory, retention = self._store.memory, self._store.retention
         if not retention.rates_first_rows or self._are_first_rated or not observer.rates.elapsed:
@@ -204,7 +204,7 @@ class Rater:
                 rates(s, memory.rows["value"][rows], words),
                 draws=partial(np.full, rows.size, 0.5),
             )
-            ratings = self._strategy.rate(view, waiting)
+            ratings = self._strategy.rate(view(), waiting)
             if ratings is not None:
                 retention.rate_again(memory, s, rows, ratings)
 

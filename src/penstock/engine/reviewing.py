@@ -169,7 +169,7 @@ class Reviewer:
                 for s in range(len(self._plan.sides)):
                     self._rater.rate_again(s, self._view_for_rating, observer)
                 rates = partial(match_rates, observer)
-                self._rater.rate_first(self._view_for_rating(), observer, rates)
+                self._rater.rate_first(self._view_for_rating, observer, rates)
         before = self.decision
         self._decide()
         if self.decision is not before:

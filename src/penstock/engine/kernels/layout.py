@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 # Times and windows stay below 2**61 in magnitude, so that time + window and clock - lateness -
-# window can never overflow; NEVER is the clock of a stream that has not been stream_progress of.
+# window can never overflow; NEVER is the clock of a stream that has had no rows.
 TIME_LIMIT: Final = 2**61
 NEVER: Final = -(2**62)
 
@@ -122,7 +122,7 @@ def stream_type(time: DType) -> DType:
         [
             ("window", time),
             ("lateness", time),
-            ("clock", time),  # the greatest time stream_progress of
+            ("clock", time),  # the greatest time seen
             ("horizon", time),  # no row of another stream can still come from before this
             ("share", np.float64),  # the part of the budget that it may claim
             ("chain", np.int64),  # its place in the predicate's order of streams
