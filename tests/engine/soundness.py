@@ -23,8 +23,8 @@ def assert_sound(operator: Operator) -> None:
     everything = sorted(row for rows in queued for row in rows)
     assert len(set(everything)) == len(everything) == operator.store.held
     assert [len(rows) for rows in queued] == memory.streams["held"].tolist()
-    if operator.row_limit is not None:
-        assert operator.store.held <= operator.row_limit
+    if operator.limits.rows is not None:
+        assert operator.store.held <= operator.limits.rows
     free = _free(memory)
     assert sorted(everything + free) == list(range(int(memory.rule["fresh_row"][0])))
     assert _chained(memory) == everything

@@ -20,7 +20,7 @@ from penstock.engine.intake import read_keys
 from penstock.engine.keys import KeyCoder
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
-from penstock.engine.operator import _interval
+from penstock.engine.limits import review_interval
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import needs_of, row_overhead
 from penstock.engine.sizes import row_sizes
@@ -171,7 +171,7 @@ class NaiveOperator:
 
     def review(self, coming: Row) -> None:
         """After every so many rows: how many may be monitored, and which."""
-        interval = _interval(self.first_limit)
+        interval = review_interval(self.first_limit)
         if self.budget is None or self.arrivals % interval or self.arrivals == self.reviewed:
             return
         self.reviewed = self.arrivals

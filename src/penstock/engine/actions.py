@@ -23,8 +23,8 @@ _SALTS = {
 _LARGE, _UNIT = 2.0**53, 2.0**-53
 
 
-def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) -> None:
-    """Set the steps that arrivals leave out, and the chances with which they do not.
+def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) -> Floats:
+    """Set the steps that arrivals leave out.
 
     Parameters
     ----------
@@ -34,6 +34,11 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
         What was decided.
     grades
         Of the arrivals' keys; None where frequencies are not observed.
+
+    Returns
+    -------
+    array
+        For each arrival the chance that it probes, and the chance that it is inserted.
 
     Notes
     -----
@@ -54,8 +59,7 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
     actions[unseen] |= UNSEEN
     arrivals["actions"] = np.where(arrivals["blank"] == 0, actions, 0)
     # A chance of 0 is never divided by: an arrival that does not probe finds nothing.
-    arrivals["probe_chance"] = admit * probe
-    arrivals["insert_chance"] = admit * insert
+    return np.stack([admit * probe, admit * insert], axis=1)
 
 
 def _drawn(draws: Floats, step: str) -> Floats:

@@ -17,6 +17,7 @@ from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
+from penstock.engine.limits import Limits, review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload
@@ -31,16 +32,11 @@ from penstock.strategies import Oldest, strategies_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.budget import Budget
     from penstock.engine.arrays import Array, Floats
     from penstock.engine.plan import Plan
     from penstock.metrics import Metrics
     from penstock.strategies import Strategy
 
-# Arrivals per call of the compiled loop: memory is reserved for so many, and what is decided on is
-# reviewed as often, at the same arrivals whatever batches they come in. Fewer where memory is
-# small, and turns over sooner.
-_FEWEST, _MOST = 256, 8192
 # Counts of selectivity are halved beyond this, so that the order of probing follows change.
 _MANY = 1 << 34
 
@@ -87,8 +83,7 @@ class Operator:
         if self.strategies:
             retention = retention_of(plan, self.strategies, None, lives.parts)
         self.store = Store(plan, lives, retention)
-        # The budget's, and how many rows may be held now.
-        self._rows, self.memory_limit, self.row_limit = self._limits(budget)
+        self.limits = Limits(budget, self.store.row_overhead, count, shard=shard, shards=shards)
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.scores = scores_of(plan, self.payloads)
         self.importance_estimate = ImportanceEstimate()
@@ -97,16 +92,20 @@ class Operator:
             self.store.memory.rule["result"] = _RESULT_KINDS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
         self.counters = [StreamCounters() for _ in plan.sides]
-        # Where the budget is in bytes: each stream's rows so far, and their bytes.
-        self.measured = np.zeros((count, 2), np.int64)
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
-        self._produced = make_results(count, plan.time.dtype)  # kept, so that it stays as large
+        # Kept, so that it stays as large.
+        self._produced = make_results(
+            count,
+            plan.time.dtype,
+            has_weights=plan.is_sample,
+            has_witnesses=self.scores is not None,
+        )
         self._read_options = ReadOptions(
             order=needs is not None,
             identities=needs is not None and needs.draws,
-            sizes=self.memory_limit is not None,
+            sizes=self.limits.bytes is not None,
             hashes=needs is not None,
         )
         self.monitor: Monitor | None = None
@@ -114,22 +113,11 @@ class Operator:
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(
-                plan, self.strategies, self.store, self.coder, self.row_limit or 0, self.scores
+                plan, self.strategies, self.store, self.coder, self.limits.rows or 0, self.scores
             )
-        self._interval = _interval(self.row_limit)
+        self._interval = review_interval(self.limits.rows)
         self.reviewed = -1  # arrivals at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
-
-    def _limits(self, budget: Budget | None) -> tuple[int | None, int | None, int | None]:
-        """Return this shard's part of the budget: rows, bytes, and the rows that this means."""
-        if budget is None:
-            return None, None, None
-        if budget.memory_bytes is None:
-            rows = None if budget.rows is None else _part(budget.rows, self.shard, self.shards)
-            return rows, None, rows
-        memory = _part(budget.memory_bytes, self.shard, self.shards)
-        # Until rows have been measured.
-        return None, memory, memory // self.store.row_overhead
 
     def process(
         self,
@@ -174,7 +162,7 @@ class Operator:
         ]
         merged = merge(self.plan, sides, places, ticks)
         given = self._rate(sides, merged)
-        self._limit(sides, merged)
+        self.limits.set(merged, [side.sizes for side in sides])
         self.emitted_before = int(self.store.memory.rule["produced"][0])
         yield from self._join(merged.arrivals, given)
         for s, placed in enumerate(places):
@@ -247,31 +235,8 @@ class Operator:
             times.append(greatest - side.lateness)
         return min(times)
 
-    def _limit(self, sides: list[Columns], merged: Merged) -> None:
-        """Say how many rows may be held once each arrival has been dealt with."""
-        arrivals = merged.arrivals
-        if self._rows is not None:
-            arrivals["limit"] = self._rows
-        if self.memory_limit is None or not arrivals.size:
-            return
-        # The mean size so far of the rows of the stream that has the largest: whatever mix of
-        # streams is held fits, and the same rows give the same limit whatever batches they came in.
-        sizes = merged.spread([side.sizes for side in sides])
-        row_size = np.zeros(arrivals.size)
-        for s in range(len(sides)):
-            mine = (arrivals["stream"] == s) & (arrivals["blank"] == 0)
-            rows = self.measured[s, 0] + np.cumsum(mine)
-            total = self.measured[s, 1] + np.cumsum(np.where(mine, sizes, 0))
-            row_size = np.maximum(row_size, total / np.maximum(rows, 1))
-            self.measured[s] = rows[-1], total[-1]
-        least = len(sides)
-        arrivals["limit"] = np.maximum(
-            self.memory_limit / (self.store.row_overhead + row_size), least
-        )
-        self.row_limit = int(arrivals["limit"][-1])
-
     def _join(self, arrivals: Array, given: Floats | None) -> Iterator[pa.Table]:
-        most = None if self.row_limit is None else int(arrivals["limit"].max(initial=0))
+        most = None if self.limits.rows is None else int(arrivals["limit"].max(initial=0))
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
@@ -378,32 +343,12 @@ class Operator:
             OperatorCounters(
                 shard=self.shard,
                 shards=self.shards,
-                row_limit=self.row_limit,
-                measured=None if self.memory_limit is None else self.measured,
+                row_limit=self.limits.rows,
+                measured=None if self.limits.bytes is None else self.limits.measured,
                 state_bytes=sum(seal.size for seal in self.saved.values()),
                 emitted_before=self.emitted_before,
             ),
         )
-
-
-def _interval(rows: int | None) -> int:
-    """Return after how many arrivals to review, where so many rows may be held.
-
-    >>> [_interval(rows) for rows in (None, 10, 10_000, 10**9)]
-    [8192, 256, 2048, 8192]
-    """
-    if rows is None:
-        return _MOST
-    return min(_MOST, max(_FEWEST, 1 << max(0, (rows // 4).bit_length() - 1)))
-
-
-def _part(whole: int, shard: int, shards: int) -> int:
-    """Divide a budget: the parts add up to the whole.
-
-    >>> [_part(10, shard, 3) for shard in range(3)]
-    [4, 3, 3]
-    """
-    return whole // shards + (shard < whole % shards)
 
 
 def as_struct(table: pa.Table, kind: pa.StructType) -> pa.Array | pa.ChunkedArray:

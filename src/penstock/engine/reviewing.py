@@ -20,7 +20,7 @@ from penstock.engine.rater import Rater
 from penstock.engine.retention.table import retention_for
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
-from penstock.strategies import ScoringStrategy, combine, grade_of, strategies_for
+from penstock.strategies import ScoringStrategy, Strategy, combine, grade_of, strategies_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
-    from penstock.strategies import Decision, Needs, Strategy, View
+    from penstock.strategies import Decision, Needs, View
 
 
 def needs_of(strategies: Sequence[Strategy]) -> Needs:
@@ -113,7 +113,8 @@ class Reviewer:
         importance: Sequence[Floats] | None,
     ) -> None:
         """Have the rows of a batch rated by what they hold, where nothing else is needed."""
-        if not self._rater.rates_pieces:
+        rates = type(self._strategies[0]).rate is not Strategy.rate
+        if rates and not self._rater.rates_pieces:
             self._rater.rate_batch(self._view_for_rating(), sides, merged, payloads, importance)
 
     def begin_batch(self, arrivals: Array, given: Floats | None) -> None:
@@ -140,7 +141,9 @@ class Reviewer:
                 self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
         if self.decision.sheds_arrivals or self._has_shed:
             self._has_shed = True
-            set_actions(arrivals[at:stop], self.decision, self._grades(at, stop))
+            self._store.reserve_chances(arrivals.size)
+            chances = set_actions(arrivals[at:stop], self.decision, self._grades(at, stop))
+            self._store.memory.chances[at:stop] = chances
 
     def _grades(self, at: int, stop: int) -> Integers | None:
         """Return the grades of the keys of a piece."""

@@ -152,8 +152,8 @@ def restore(
     memory.streams["share"] = head["shares"]
     operator.counters[:] = [StreamCounters(**each) for each in head["counters"]]
     memory.order[:] = head["order"]
-    operator.measured[:] = head["measured"]
-    operator.row_limit = head["row_limit"]
+    operator.limits.measured[:] = head["measured"]
+    operator.limits.rows = head["row_limit"]
     operator.reviewed = head["reviewed"]
     operator.emitted_before = head["emitted_before"]
     if learned is not None:
@@ -184,8 +184,8 @@ def _head(operator: Operator) -> dict[str, Any]:
         "pairs": {name: memory.pairs[name].tolist() for name in _PAIR_FIELDS},
         "counters": [asdict(each) for each in operator.counters],
         "order": memory.order.tolist(),
-        "measured": operator.measured.tolist(),
-        "row_limit": operator.row_limit,
+        "measured": operator.limits.measured.tolist(),
+        "row_limit": operator.limits.rows,
         "reviewed": operator.reviewed,
         "emitted_before": operator.emitted_before,
         "importance": {

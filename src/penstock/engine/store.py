@@ -58,7 +58,7 @@ class Store:
         streams["share"] = 1.0 / count
         rule = rule_record(plan)
         rule["retention"] = retention.kind
-        rule["threshold"] = 1.0
+        rule["threshold"] = rule["probe_chance"] = rule["insert_chance"] = 1.0
         divided = np.zeros(count, layout.life_type(time))
         divided["span"] = lives.spans
         divided["parts"] = lives.parts
@@ -75,6 +75,7 @@ class Store:
             span=_span(plan),
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
+            chances=np.zeros((0, 2)),
             probed=np.ones((count, count, 1), np.uint8),
             dead=np.zeros((count, 8), np.int64),
             monitored=np.zeros(0, layout.monitored_type(time)),
@@ -89,6 +90,11 @@ class Store:
     def row_overhead(self) -> int:
         """Bytes that a row in memory costs besides its payload."""
         return ROW_OVERHEAD + self.retention.row_bytes
+
+    def reserve_chances(self, arrivals: int) -> None:
+        """Make room for the chances of so many arrivals."""
+        if len(self.memory.chances) < arrivals:
+            self.memory = self.memory._replace(chances=np.ones((arrivals, 2)))
 
     def set_sub_windows(self, probed: Mask | None) -> None:
         """Set which parts of which windows are probed; None for all."""

@@ -94,7 +94,11 @@ def row_type(time: DType, value: DType) -> DType:
 
 
 def arrival_type(time: DType, value: DType) -> DType:
-    """Return the record of an arriving row."""
+    """Return the record of an arriving row: 72 bytes.
+
+    >>> arrival_type(np.dtype("i8"), np.dtype("f8")).itemsize
+    72
+    """
     return np.dtype(
         [
             ("time", time),
@@ -103,11 +107,9 @@ def arrival_type(time: DType, value: DType) -> DType:
             ("rating", np.float64),  # what the strategy says of it (`Strategy.rate`)
             ("likeliness", np.float64),  # of its key to match; 0 if not observed
             ("draw", np.float64),  # in [0, 1): decides which rows are monitored
-            ("limit", np.int64),  # rows that may be held once this row has been dealt with
             ("ref", np.int64),
             ("place", np.int32),
-            ("probe_chance", np.float32),  # with which it probes, and with which it is inserted;
-            ("insert_chance", np.float32),  # only of arrivals that some steps are drawn for
+            ("limit", np.int32),  # rows that may be held once this row has been dealt with
             ("stream", np.int16),
             ("blank", np.int16),  # NO_KEY or TICK: moves the clock, and that is all
             ("grade", np.int16),  # of its rating, where rows leave by score
@@ -187,7 +189,9 @@ def rule_type(value: DType) -> DType:
             ("threshold", np.float64),  # rows that draw below it are monitored
             ("batch", np.int64),  # number of the batch
             ("weighs", np.int64),  # whether results say which monitored row waited for them
-            ("found", np.int64),  # results of the row that is being dealt with
+            ("found", np.int64),  # results of the row that is being dealt with,
+            ("probe_chance", np.float64),  # the chance that it probes,
+            ("insert_chance", np.float64),  # and that it is inserted
             ("result", np.int64),  # what the importance of a result is made of
         ]
     )
@@ -251,6 +255,7 @@ class Memory(NamedTuple):
     span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
     order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
+    chances: Floats  # chances[arrival]: that it probes, that it is inserted; where some are shed
     probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
     monitored: Array

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.insertion import insert
-from penstock.engine.kernels.jit import NO, inner, kernel, wide
+from penstock.engine.kernels.jit import NO, inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
     EQUAL,
     NO_KEY,
@@ -77,6 +77,21 @@ def advance(memory: Memory, stream: int, time: float) -> None:
             expire(memory, other)
 
 
+@rare
+def _count_shed(memory: Memory, stream: int, actions: int) -> None:
+    """Count an arrival that leaves out a step under its cause.
+
+    One that could not be inserted any more is counted when that is known.
+    """
+    record = memory.streams[stream]
+    if actions & NOT_ADMITTED:
+        record["not_admitted"] += 1
+    elif actions & NOT_PROBED or memory.rule[0]["sub_windows"] != 0:
+        record["not_probed"] += 1  # or not in full
+    if actions & UNSEEN:
+        record["unseen"] += 1
+
+
 @kernel
 def join(
     memory: Memory,
@@ -96,6 +111,7 @@ def join(
     streams = memory.streams
     slots = results.prefetched
     equal = rule["kind"] == EQUAL
+    sheds = rule["sheds"] != 0
     first = start
     for at in range(start, stop):
         if equal and (at - start) % slots.size == 0:
@@ -103,16 +119,22 @@ def join(
             prefetch(memory, arrivals, at, min(at + slots.size, stop), results)
         arrival = arrivals[at]
         stream = wide(arrival["stream"])
-        actions = arrival["actions"]
+        actions = wide(arrival["actions"])
         place = streams[stream]["base"] + arrival["place"]
         advance(memory, stream, arrival["time"])
-        if arrival["blank"] or actions & NOT_ADMITTED:
-            if arrival["blank"] == NO_KEY or actions & NOT_ADMITTED:
+        if arrival["blank"]:
+            if arrival["blank"] == NO_KEY:
                 rule["arrivals"] += 1
                 memory.queue[place] = NOTHING
-                streams[stream]["not_admitted"] += actions & NOT_ADMITTED
-                streams[stream]["unseen"] += (actions & UNSEEN) // UNSEEN
             continue
+        if actions & NOT_ADMITTED:
+            rule["arrivals"] += 1
+            memory.queue[place] = NOTHING
+            _count_shed(memory, stream, actions)
+            continue
+        if sheds:
+            rule["probe_chance"] = memory.chances[at, 0]
+            rule["insert_chance"] = memory.chances[at, 1]
         slot = wide(NOTHING)
         before = results.produced[0]
         if equal:
@@ -120,24 +142,22 @@ def join(
             if slot == NOTHING:
                 slot = find(memory, arrival["key_word"], wide(0))
         fits = True
-        if actions & NOT_PROBED:
-            streams[stream]["not_probed"] += 1
-        elif equal:
-            fits = probe_equal(memory, partial, arrival, slot, results)
-            if fits and rule["sub_windows"] != 0:
-                streams[stream]["not_probed"] += 1  # not in full
-        else:
-            fits = probe_range(memory, ranges, arrival, results)
+        if not actions & NOT_PROBED:
+            if equal:
+                fits = probe_equal(memory, partial, arrival, slot, results)
+            else:
+                fits = probe_range(memory, ranges, arrival, results)
         if not fits:
             return at
-        streams[stream]["unseen"] += (actions & UNSEEN) // UNSEEN
+        if actions != 0:
+            _count_shed(memory, stream, actions)
         if rule["emits_drawn"]:
             sift(memory, results, before)
         rule["found"] = results.produced[0] - before
         number = rule["arrivals"]
         rule["arrivals"] = number + 1
         if rule["retention"] != KEEP_ALL and rule["held"] > arrival["limit"]:
-            shrink_to(memory, arrival["limit"])
+            shrink_to(memory, wide(arrival["limit"]))
         if streams[stream]["horizon"] - arrival["time"] > streams[stream]["window"]:
             # No row still to come can join it: it has done its part by probing.
             streams[stream]["expired"] += 1

@@ -134,7 +134,7 @@ def monitor(memory: Memory, row: int, arrival: np.void) -> None:
     entry["row"] = row
     entry["draw"] = arrival["draw"]
     entry["chance"] = rule["threshold"]
-    entry["insert_chance"] = arrival["insert_chance"] if rule["sheds"] else 1.0
+    entry["insert_chance"] = rule["insert_chance"]
     entry["since"] = memory.rows[row]["time"]
     entry["matches"] = 0
     entry["counted"] = 0
@@ -194,9 +194,7 @@ def _note_monitored(memory: Memory, arrival: np.void, row: int) -> float:
     stream = wide(memory.rows[row]["stream"])
     record = memory.lives[stream]
     entry = memory.monitored[memory.rows[row]["monitored"]]
-    probe_chance = 1.0
-    if memory.rule[0]["sheds"]:
-        probe_chance = float(arrival["probe_chance"])
+    probe_chance = memory.rule[0]["probe_chance"]
     row_weight = 1.0 / (entry["chance"] * entry["insert_chance"])
     entry["matches"] += 1
     part = int(max((arrival["time"] - memory.rows[row]["time"]) / record["span"], 0.0))

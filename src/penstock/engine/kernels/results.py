@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # Rows for which the loop prefetches at a time: see `prefetch`.
 _PREFETCHED = 64
+# Fields of `Results` with one entry for each result.
+_COLUMNS = 7
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
 # enough to bound the memory that a join with very many results takes.
 ENOUGH = 1 << 19
@@ -32,16 +34,25 @@ class Results(NamedTuple):
     read: Integers  # one element, the sum of what was read ahead: so that it is really read
 
 
-def make_results(streams: int, time: DType, size: int = 1024) -> Results:
-    """Allocate room for so many results."""
+def make_results(
+    streams: int,
+    time: DType,
+    size: int = 1024,
+    *,
+    has_weights: bool = True,
+    has_witnesses: bool = True,
+) -> Results:
+    """Allocate room for so many results; what is not asked for takes none."""
+    weights = size if has_weights else 0
+    witnesses = size if has_witnesses else 0
     return Results(
         np.empty((size, streams), np.int64),
         np.empty(size, time),
         np.empty((size, streams - 1), np.int32),
-        np.empty(size),
-        np.empty(size, np.int64),
-        np.empty(size),
-        np.empty(size, np.int64),
+        np.empty(weights),
+        np.empty(weights, np.int64),
+        np.empty(witnesses),
+        np.empty(witnesses, np.int64),
         np.zeros(1, np.int64),
         np.empty(_PREFETCHED, np.int64),
         np.empty(_PREFETCHED, np.int64),
@@ -52,13 +63,14 @@ def make_results(streams: int, time: DType, size: int = 1024) -> Results:
 def grown(results: Results) -> Results:
     """Return the same results with room for twice as many."""
     size = results.times.size
-    larger = make_results(results.refs.shape[1], results.times.dtype, 2 * size)
-    larger.refs[:size] = results.refs
-    larger.times[:size] = results.times
-    larger.members[:size] = results.members
-    larger.weights[:size] = results.weights
-    larger.clusters[:size] = results.clusters
-    larger.stands_for[:size] = results.stands_for
-    larger.witnesses[:size] = results.witnesses
+    larger = make_results(
+        results.refs.shape[1],
+        results.times.dtype,
+        2 * size,
+        has_weights=results.weights.size > 0,
+        has_witnesses=results.witnesses.size > 0,
+    )
+    for old, new in zip(results[:_COLUMNS], larger[:_COLUMNS], strict=True):
+        new[: old.shape[0]] = old
     larger.produced[:] = results.produced
     return larger

@@ -60,14 +60,15 @@ def _make_room(memory: Memory, arrival: np.void, monitored: bool) -> bool:  # no
     """
     rule = memory.rule[0]
     newcomer = wide(arrival["stream"])
-    while rule["held"] >= arrival["limit"]:
-        stream = _most_over_share(memory, newcomer, arrival["limit"])
+    limit = wide(arrival["limit"])
+    while rule["held"] >= limit:
+        stream = _most_over_share(memory, newcomer, limit)
         before = memory.queue.size
         if stream == newcomer and not monitored:
             before = wide(arrival["place"])
         victim = dispatch.first_to_go(memory, stream, before)
         if victim == NOTHING and monitored:
-            stream = _most_over_share(memory, wide(NOTHING), arrival["limit"])
+            stream = _most_over_share(memory, wide(NOTHING), limit)
             if stream != NOTHING:
                 victim = dispatch.first_to_go(memory, stream, before)
         if victim == NOTHING:
