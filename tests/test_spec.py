@@ -6,7 +6,7 @@ import math
 import pickle
 from dataclasses import FrozenInstanceError, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -200,7 +200,7 @@ def test_a_class_is_not_a_strategy() -> None:
 
 
 def test_there_is_one_strategy_for_memory_and_one_for_cpu() -> None:
-    said = {"memory": "fifo", "cpu": Fifo()}
+    said: dict[str, str | Fifo] = {"memory": "fifo", "cpu": Fifo()}
     goal = MaxSubset(strategy=said)
     assert goal == MaxSubset(strategy={"cpu": Fifo(), "memory": "fifo"})
     assert hash(goal) == hash(MaxSubset(strategy={"cpu": Fifo(), "memory": "fifo"}))
@@ -464,7 +464,7 @@ def specifications(draw: st.DrawFn) -> Specification:
         Compare(draw(st.sampled_from(["<", "!="])), **columns),
     ]
     named = st.none() | st.text(min_size=1)
-    both = st.just({"memory": "fifo", "cpu": Fifo()})
+    both: st.SearchStrategy[Any] = st.just({"memory": "fifo", "cpu": Fifo()})
     budgets = st.one_of(
         st.none(),
         st.builds(Budget, rows=st.integers(len(streams), 2**63 - 1)),

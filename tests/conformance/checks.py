@@ -14,7 +14,6 @@ import penstock as ps
 from penstock.engine.identity import content_hashes
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
-from penstock.engine.reviewing import first_view
 from penstock.engine.sharding import route
 from penstock.engine.state import restore, save
 from penstock.engine.stream_progress import progress_of_all
@@ -25,6 +24,8 @@ from penstock.strategies import (
     ResidencePriority,
     SampleThreshold,
     Strategy,
+    StreamView,
+    View,
 )
 from penstock.testing import canonical_rows, cut, cut_rows
 from tests.conformance.workloads import REVIEWED, WORKLOADS, Workload, workload_named
@@ -82,9 +83,10 @@ class Case:
         """What the strategy decides before the first row; the exact join if there is none."""
         if self.strategy is None:
             return Decision()
-        join = self.workload.join(goal_of(self.strategy), ps.Budget(rows=100))
-        plan = bind(join, {name: table.schema for name, table in self.workload.tables.items()})
-        return strategy_of(self.strategy).decide(first_view(plan, 100))
+        names = self.workload.streams
+        streams = tuple(StreamView(name, 1.0, 1.0, share=1 / len(names)) for name in names)
+        view = View(streams, room=100, goal=goal_of(self.strategy))
+        return strategy_of(self.strategy).decide(view)
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
@@ -124,12 +126,14 @@ def some_importance(table: pa.Table) -> npt.NDArray[np.int64]:
     return content_hashes(table) % 10 + 1
 
 
-def serves(strategy: StrategyLike, workload: Workload) -> bool:
-    """Return whether a strategy serves a workload.
+def serves(strategy: StrategyLike, streams: int) -> bool:
+    """Return whether a strategy serves joins of so many streams: samples are of joins of two."""
+    return streams == 2 or not is_sample(strategy)
 
-    Samples are of joins of two. Parts of windows are probed by equality only.
-    """
-    if is_sample(strategy) and len(workload.streams) != 2:
+
+def suits(strategy: StrategyLike, workload: Workload) -> bool:
+    """Return whether a strategy serves a workload: parts of windows are probed by `Equal` only."""
+    if not serves(strategy, len(workload.streams)):
         return False
     return (
         isinstance(workload.on, ps.Equal)
@@ -490,7 +494,7 @@ def conforms(
     cases = [
         Case(workload, strategy, kind)
         for workload in named
-        if serves(strategy, workload)
+        if suits(strategy, workload)
         for kind in workload.budgets
     ]
     if not cases:

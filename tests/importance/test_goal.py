@@ -114,9 +114,9 @@ def test_numbers_of_numpy_become_plain_ones() -> None:
         "MaxImportance(strategy=None, parts=8, of='x')"
     )
     assert repr(worth(fairness=np.float64(0.5))) == "Worth(fairness=0.5)"
-    said = ijoin(recompute="k-successive", every=np.int64(7), penalty=np.float32(0.5))
-    assert (said.every, said.penalty) == (7, 0.5)
-    assert (type(said.every), type(said.penalty)) == (int, float)
+    told = ijoin(recompute="k-successive", every=np.int64(7), penalty=np.float32(0.5))
+    assert (told.every, told.penalty) == (7, 0.5)
+    assert (type(told.every), type(told.penalty)) == (int, float)
 
 
 def test_a_time_of_pandas_becomes_a_plain_one() -> None:
@@ -155,17 +155,17 @@ def test_the_defaults_are_the_papers_in_proportion_to_its_window() -> None:
 
 
 SHARES = [
-    (Worth, {}, "fairness"),
-    (Ijoin, {}, "maturity"),
-    (Ijoin, {}, "unproductivity"),
-    (Ijoin, {"recompute": "adaptive"}, "tolerance"),
+    (worth, {}, "fairness"),
+    (ijoin, {}, "maturity"),
+    (ijoin, {}, "unproductivity"),
+    (ijoin, {"recompute": "adaptive"}, "tolerance"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "others", "name"), SHARES, ids=[each[2] for each in SHARES])
 @pytest.mark.parametrize("value", [-0.1, 1.1, NAN, True, "1", None])
 def test_shares_are_from_0_to_1(
-    kind: type[Worth | Ijoin], others: dict[str, str], name: str, value: object
+    kind: Callable[..., Any], others: dict[str, str], name: str, value: object
 ) -> None:
     assert refusal(kind, **others, **{name: value}).startswith(
         f"{name} of {kind.__name__} must be from 0 to 1; got {value!r}; "
