@@ -122,7 +122,7 @@ def goal_of(strategy: StrategyLike | None, half_life: float = 2.0) -> Goal:
 
 
 def some_importance(table: pa.Table) -> npt.NDArray[np.int64]:
-    """Give rows an importance from 1 to 10 that follows from what they hold."""
+    """Return an importance for each row, from 1 to 10 that follows from what they hold."""
     return content_hashes(table) % 10 + 1
 
 
