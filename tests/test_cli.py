@@ -74,7 +74,7 @@ def test_strategies_are_all_listed_with_goals() -> None:
     lines = run("strategies").splitlines()
     assert lines[0].split() == ["strategy", "goals", "what", "it", "does"]
     assert [line.split()[0] for line in lines[1:]] == list(STRATEGIES)
-    assert "Keep the most recent tuples of each stream" in lines[1]
+    assert "Keep the most recent rows of each stream" in lines[1]
     assert lines[1].split()[:3] == ["fifo", "MaxSubset,", "MaxImportance"]
 
 

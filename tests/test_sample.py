@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.strategies import Uniform
 
 EACH = ps.Stream(time="t", window=10)
 TWO = {"orders": EACH, "items": EACH}
@@ -26,7 +27,7 @@ def sampled(
 
 
 def refusal(**said: Any) -> str:  # noqa: ANN401 -- whatever a user may say
-    """Give the words with which a sample is refused."""
+    """Return the words with which a sample is refused."""
     budget = said.pop("budget", ps.Budget(rows=2))
     streams = said.pop("streams", TWO)
     with pytest.raises(ps.SpecificationError) as caught:
@@ -69,11 +70,6 @@ def test_a_sample_is_of_a_join_of_two() -> None:
             {"matches": {"orders": 5}},
             'matches of stream "orders" must be the name of a column; got 5; write matches={"',
         ),
-        (
-            {"rounding": "sideways"},
-            'rounding of Sample must be one of "bound", "up", "down", "random"; got \'sideways\'',
-        ),
-        ({"rounding": None}, "rounding of Sample must be one of"),
         ({"fraction": 0}, "fraction of Sample must be above 0 and at most 1; got 0; leave it out"),
         ({"fraction": 1.5}, "fraction of Sample must be above 0 and at most 1; got 1.5"),
         ({"fraction": float("nan")}, "fraction of Sample must be above 0 and at most 1; got nan"),
@@ -89,15 +85,21 @@ def test_a_sample_is_of_a_join_of_two() -> None:
             {"strategy": "pps-cluster", "curve": {"items": [1.0]}},
             "curve of Sample must be for a strategy that uses it; got 'pps-cluster'",
         ),
-        (
-            {"strategy": "eq-cluster", "rounding": "up"},
-            "rounding of Sample must be for a strategy that uses it; got 'eq-cluster'",
-        ),
         ({"budget": ps.Budget(rows=1)}, "rows of the budget must be at least 2, one for each"),
     ],
 )
 def test_what_makes_no_sense_is_refused(said: dict[str, Any], words: str) -> None:
     assert words in refusal(**said)
+
+
+@pytest.mark.parametrize("rounding", ["sideways", "", None, 3])
+def test_numbers_of_matches_are_rounded_in_one_of_four_ways(rounding: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ps.SpecificationError) as caught:
+        Uniform(rounding=rounding)
+    assert str(caught.value) == (
+        'rounding of Uniform must be one of "bound", "up", "down", "random"; '
+        f"got {rounding!r}; leave it out"
+    )
 
 
 @pytest.mark.parametrize("strategy", ["eq-cluster", "pps-cluster", "cluster"])
@@ -109,16 +111,16 @@ def test_numbers_of_matches_are_for_a_strategy_that_uses_them(strategy: str) -> 
 
 
 @pytest.mark.parametrize("strategy", ["eq-cluster", "pps-cluster", "cluster", None])
-def test_a_sample_of_clusters_watches_nobody(strategy: str | None) -> None:
+def test_a_sample_of_clusters_monitors_no_rows(strategy: str | None) -> None:
     words = refusal(strategy=strategy, budget=ps.Budget(rows=9, monitor=0.1))
     name = strategy or "cluster"
     assert f'monitor of the budget must be left out with strategy "{name}"; got 0.1' in words
-    assert "a sample of clusters watches nobody" in words
-    nobody = ps.Budget(rows=9, monitor=0)
-    assert sampled(ps.Sample(strategy=strategy), budget=nobody).budget == nobody
+    assert "samples of clusters need no monitored rows" in words
+    none = ps.Budget(rows=9, monitor=0)
+    assert sampled(ps.Sample(strategy=strategy), budget=none).budget == none
 
 
-def test_uniform_may_be_told_how_many_to_watch() -> None:
+def test_uniform_may_be_told_how_many_to_monitor() -> None:
     budget = ps.Budget(rows=9, monitor=0.1)
     assert sampled(ps.Sample(strategy="uniform"), budget=budget).budget == budget
 
@@ -169,7 +171,7 @@ def test_numbers_of_matches_may_be_of_any_type(kind: pa.DataType) -> None:
 
 
 def test_numbers_of_matches_that_are_null_negative_or_nan_are_none() -> None:
-    """Such tuples leave as soon as not all results are wanted."""
+    """Such rows leave as soon as not all results are wanted."""
     times = list(range(40))
     numbers = [None, -3.0, float("nan"), 0.0] * 10
     orders = pa.table({"t": times, "id": times, "n": pa.array(numbers, pa.float64())})

@@ -6,7 +6,7 @@ import math
 import pickle
 from dataclasses import FrozenInstanceError, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from penstock.errors import SpecificationError
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
 from penstock.spec import Specification, Stream
+from penstock.strategies import Fifo, Ijoin, Uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ READABLE = {
     for made in (
         *(Band, Compare, Equal, Within, Decimal),
         *(Budget, MaxImportance, MaxSubset, Sample, Specification, Stream, Join),
+        *(Fifo, Ijoin, Uniform),
     )
 } | {"datetime": dt}
 
@@ -176,13 +178,40 @@ def test_a_budget_is_of_rows_or_of_memory() -> None:
 # --- goals
 
 
-@pytest.mark.parametrize("strategy", ["", 3, True, MaxSubset])
+@pytest.mark.parametrize("strategy", ["", 3, True, MaxSubset, object()])
 @pytest.mark.parametrize("goal", [MaxSubset, Sample])
-def test_a_strategy_is_a_name(goal: Callable[..., Goal], strategy: object) -> None:
+def test_a_strategy_is_a_name_or_an_object(goal: Callable[..., Goal], strategy: object) -> None:
     word = type(goal()).__name__
     assert refusal(goal, strategy=strategy) == (
-        f"strategy of {word} must be the name of a strategy; got {strategy!r}; "
+        f"strategy of {word} must be a name or a strategy object; got {strategy!r}; "
         "leave it out to have one picked"
+    )
+
+
+def test_a_class_is_not_a_strategy() -> None:
+    assert refusal(MaxSubset, strategy=Fifo) == (
+        "strategy of MaxSubset must be a name or a strategy object; got 'Fifo'; "
+        "write Fifo(), with its parameters"
+    )
+    assert refusal(MaxSubset, strategy={"cpu": Fifo}) == (
+        "strategy of MaxSubset for \"cpu\" must be a name or a strategy object; got 'Fifo'; "
+        "write Fifo(), with its parameters"
+    )
+
+
+def test_there_is_one_strategy_for_memory_and_one_for_cpu() -> None:
+    said: dict[str, str | Fifo] = {"memory": "fifo", "cpu": Fifo()}
+    goal = MaxSubset(strategy=said)
+    assert goal == MaxSubset(strategy={"cpu": Fifo(), "memory": "fifo"})
+    assert hash(goal) == hash(MaxSubset(strategy={"cpu": Fifo(), "memory": "fifo"}))
+    said["memory"] = "random"
+    assert goal.strategy == {"memory": "fifo", "cpu": Fifo()}
+    assert refusal(MaxSubset, strategy={"disk": "fifo"}) == (
+        "strategy of MaxSubset must be for memory and cpu; got 'disk'; "
+        'write strategy={"memory": ..., "cpu": ...}'
+    )
+    assert refusal(MaxSubset, strategy={"memory": ""}).startswith(
+        "strategy of MaxSubset for \"memory\" must be a name or a strategy object; got ''; "
     )
 
 
@@ -434,7 +463,8 @@ def specifications(draw: st.DrawFn) -> Specification:
         Band(low=Decimal("-0.5"), high=draw(st.integers(0, 9)), **columns),
         Compare(draw(st.sampled_from(["<", "!="])), **columns),
     ]
-    strategy = draw(st.none() | st.text(min_size=1))
+    named = st.none() | st.text(min_size=1)
+    both: st.SearchStrategy[Any] = st.just({"memory": "fifo", "cpu": Fifo()})
     budgets = st.one_of(
         st.none(),
         st.builds(Budget, rows=st.integers(len(streams), 2**63 - 1)),
@@ -442,13 +472,17 @@ def specifications(draw: st.DrawFn) -> Specification:
     )
     budget = draw(budgets)
     goals: list[Goal] = [
-        MaxSubset(strategy=strategy),
-        MaxImportance(of=draw(st.text(min_size=1)), strategy=strategy),
+        MaxSubset(strategy=draw(named | st.just(Fifo()) | both)),
+        MaxImportance(
+            of=draw(st.text(min_size=1)),
+            strategy=draw(named | st.builds(Ijoin, maturity=st.floats(0, 1))),
+        ),
     ]
     if len(streams) == 2 and budget is not None:
         of, column = draw(st.sampled_from(list(streams))), draw(st.text(min_size=1))
-        rounding = draw(st.sampled_from(["bound", "up", "down", "random"]))
-        goals.append(Sample(strategy=strategy, of=of, matches={of: column}, rounding=rounding))
+        roundings = st.sampled_from(["bound", "up", "down", "random"])
+        strategy = draw(named | st.builds(Uniform, rounding=roundings))
+        goals.append(Sample(strategy=strategy, of=of, matches={of: column}))
     return draw(st.sampled_from([Specification, Join]))(
         streams=streams,
         on=draw(st.sampled_from(predicates)),

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.engine.decision_state import to_arrays
 from penstock.goals import Goal
-from penstock.strategies import STRATEGIES, Arriving, Evict, Settings, Strategy, strategy_for
+from penstock.strategies import (
+    STRATEGIES,
+    Admit,
+    Decision,
+    Fifo,
+    Ijoin,
+    LowestRating,
+    LowestScore,
+    Needs,
+    Oldest,
+    ResidencePriority,
+    Resource,
+    Retain,
+    Rows,
+    SampleThreshold,
+    Strategy,
+    StreamView,
+    View,
+    strategies_for,
+)
 from penstock.testing import canonical_rows
 from tests.conformance.checks import goal_of, is_sample
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import numpy.typing as npt
 
 
@@ -36,46 +60,79 @@ def test_a_strategy_names_its_source_and_shows_an_example(name: str) -> None:
     assert ">>> " in documented
 
 
+def first_view(name: str, streams: int) -> View:
+    """Return what a strategy is told before the first row."""
+    each = tuple(StreamView(f"s{s}", 10.0, 1.0, share=1.0 / streams) for s in range(streams))
+    return View(each, room=100, goal=goal_of(name))
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("streams", [2, 3, 5])
 def test_shares_are_of_the_whole_budget(name: str, streams: int) -> None:
-    settings = STRATEGIES[name]().decide(streams)
-    assert len(settings.shares) == streams
-    assert sum(settings.shares) == pytest.approx(1)
-    assert min(settings.shares) >= 0
-    assert settings == STRATEGIES[name]().decide(streams)
+    decision = STRATEGIES[name]().decide(first_view(name, streams))
+    shares = decision.retain.shares
+    if shares is not None:
+        assert len(shares) == streams
+        assert sum(shares) == pytest.approx(1)
+        assert min(shares) >= 0
+    assert not decision.sheds_arrivals
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_priorities_are_given_where_they_are_asked_for(name: str) -> None:
-    lots = np.array([0.5, 0.25])
-    arriving = Arriving(
-        stream=0, times=np.array([1, 2]), draws=lambda: lots, importance=np.array([3.0, 1.0])
-    )
-    priorities = STRATEGIES[name]().priorities(arriving)
-    by_priority = STRATEGIES[name]().decide(2).evict in (Evict.LOWEST, Evict.BY_RESIDENCE)
-    assert (priorities is not None) == by_priority
-    if priorities is not None:
-        assert priorities.shape == (2,)
+def test_the_same_view_leads_to_the_same_decision(name: str) -> None:
+    view = first_view(name, 2)
+    one, other = (to_arrays(STRATEGIES[name]().decide(view)) for _ in range(2))
+    assert one.keys() == other.keys()
+    for key, array in one.items():
+        np.testing.assert_array_equal(array, other[key])
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_that_is_asked_again_and_told_nothing_decides_nothing_else(name: str) -> None:
+    view = first_view(name, 2)
+    decision = STRATEGIES[name]().decide(view)
+    again = STRATEGIES[name]().decide(replace(view, previous=decision))
+    assert type(again.retain.order) is type(decision.retain.order)
+    assert again.emit == decision.emit
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_ratings_are_given_where_the_order_goes_by_them(name: str) -> None:
+    rows = Rows.arriving(0, 2, draws=lambda: np.array([0.5, 0.25]), importance=np.array([3.0, 1.0]))
+    rows = replace(rows, matches_per_time=np.array([np.nan, 2.0]))
+    view = first_view(name, 2)
+    order = STRATEGIES[name]().decide(view).retain.order
+    ratings = STRATEGIES[name]().rate(view, rows)
+    if isinstance(order, LowestRating | ResidencePriority):
+        assert ratings is not None
+    if isinstance(order, Oldest):
+        assert ratings is None
+    if isinstance(order, LowestScore):
+        assert (ratings is None) == (order.grades_per_octave == 0)
+    if isinstance(order, SampleThreshold) and (order.by_match or order.by_size):
+        assert ratings is not None
+    if ratings is not None:
+        assert ratings.shape == (2,)
+        assert not np.isnan(ratings).any()
 
 
 @pytest.mark.parametrize("goal", [ps.MaxSubset(), ps.Sample()], ids=repr)
 def test_a_goal_without_a_strategy_has_one_chosen(goal: Goal) -> None:
-    assert isinstance(goal, strategy_for(goal).serves)
+    assert isinstance(goal, strategies_for(goal)[0].serves)
 
 
 def test_a_sample_is_uniform_where_numbers_of_matches_are_known_of_the_stream_that_matters() -> (
     None
 ):
     known = {"orders": "items"}
-    assert strategy_for(ps.Sample(of="orders", matches=known)).name == "uniform"
-    assert strategy_for(ps.Sample(of="items")).name == "cluster"
-    assert strategy_for(ps.Sample()).name == "cluster"
+    assert strategies_for(ps.Sample(of="orders", matches=known))[0].name == "uniform"
+    assert strategies_for(ps.Sample(of="items"))[0].name == "cluster"
+    assert strategies_for(ps.Sample())[0].name == "cluster"
 
 
 def test_a_named_strategy_is_the_one_that_is_used() -> None:
     for name, kind in STRATEGIES.items():
-        assert type(strategy_for(goal_of(name))) is kind
+        assert type(strategies_for(goal_of(name))[0]) is kind
 
 
 def refusal(goal: Goal) -> str:
@@ -121,23 +178,231 @@ def test_a_strategy_of_another_goal_is_refused(goal: Goal) -> None:
     assert f"strategy of {type(goal).__name__} must be one of" in refusal(goal)
 
 
+# --- Objects
+
+
+@dataclass(frozen=True)
+class Keep(Strategy):
+    """Evicts the oldest row, as fifo does."""
+
+    name: ClassVar[str] = "keep"
+
+    def decide(self, view: View) -> Decision:
+        return view.previous or Decision()
+
+
+@dataclass(frozen=True)
+class Half(Strategy):
+    """Admits half of the rows."""
+
+    name: ClassVar[str] = "half"
+    spends: ClassVar[Resource] = Resource.CPU
+
+    def decide(self, view: View) -> Decision:
+        return view.previous or Decision(admit=Admit(0.5))
+
+
+class Rated(Strategy):
+    """Returns from `rate` what it is given here."""
+
+    name = "rated"
+
+    def __init__(self, ratings: Callable[[int], object], *, by_key: bool) -> None:
+        self.ratings = ratings
+        # For a strategy that needs frequencies, rows are rated in another place.
+        self.needs = Needs(frequencies=by_key, rates=by_key)  # type: ignore[misc]
+
+    def decide(self, view: View) -> Decision:
+        return view.previous or Decision(retain=Retain(LowestRating()))
+
+    def rate(self, view: View, rows: Rows) -> npt.NDArray[np.float64]:
+        return self.ratings(rows.ages.size)  # type: ignore[return-value]
+
+
+def own(strategy: object, rows: int = 20) -> ps.Join:
+    return ps.Join(
+        streams={"a": EACH, "b": EACH},
+        on=ps.Equal("id"),
+        goal=ps.MaxSubset(strategy=strategy),  # type: ignore[arg-type]
+        budget=ps.Budget(rows=rows),
+    )
+
+
+SOME = pa.table({"t": range(600), "id": [i % 7 for i in range(600)]})
+SOME_OF_BOTH = {"a": SOME, "b": SOME}
+
+
 def test_a_strategy_of_ones_own_needs_only_to_decide() -> None:
-    class Keep(Strategy):
-        name = "keep"
-        serves = (ps.MaxSubset,)
+    assert Keep().rate(first_view("fifo", 2), Rows.arriving(0, 1)) is None
+    mine, fifo = (own(each).replay(SOME_OF_BOTH) for each in (Keep(), "fifo"))
+    assert canonical_rows(mine.result) == canonical_rows(fifo.result)
+    assert replace(mine.metrics, strategy="fifo") == fifo.metrics
+    assert mine.metrics.strategy == "keep"
 
-        def decide(self, streams: int) -> Settings:
-            return Settings(Evict.OLDEST, (1.0 / streams,) * streams)
 
-    arriving = Arriving(stream=0, times=np.array([1]), draws=lambda: np.array([0.5]))
-    assert Keep().priorities(arriving) is None
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_name_and_an_object_are_the_same(name: str) -> None:
+    kind = STRATEGIES[name]
+    goal = goal_of(name)
+    assert strategies_for(goal) == strategies_for(replace(goal, strategy=kind()))
+    assert strategies_for(replace(goal, strategy={"memory": kind()})) == (kind(),)
+
+
+def test_an_object_of_another_goal_is_refused() -> None:
+    assert refusal(ps.MaxSubset(strategy=Ijoin(maturity=0.2))) == (
+        f"strategy of MaxSubset must be one that serves it; got {Ijoin(maturity=0.2)!r}; "
+        "ijoin serves MaxImportance(...)"
+    )
+
+
+def test_a_class_is_refused_with_what_to_write() -> None:
+    with pytest.raises(ps.SpecificationError) as caught:
+        ps.MaxSubset(strategy=Keep)  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "strategy of MaxSubset must be a name or a strategy object; got 'Keep'; "
+        "write Keep(), with its parameters"
+    )
+
+
+def test_an_object_that_only_looks_like_a_strategy_is_refused() -> None:
+    class Impostor:
+        name: ClassVar[str] = "impostor"
+
+        def __repr__(self) -> str:
+            return "Impostor()"
+
+    assert refusal(ps.MaxSubset(strategy=Impostor())) == (
+        "strategy of MaxSubset must be a name or a strategy; got Impostor(); "
+        "derive it from penstock.strategies.Strategy (docs/extending.md)"
+    )
+
+
+# --- One for memory and one for CPU
+
+
+def test_one_strategy_for_memory_and_one_for_cpu() -> None:
+    goal = ps.MaxSubset(strategy={"cpu": Half(), "memory": "random"})
+    assert [each.name for each in strategies_for(goal)] == ["random", "half"]
+    metrics = own(goal.strategy).replay(SOME_OF_BOTH).metrics
+    assert metrics.strategy == "random + half"
+    assert metrics.held_most <= 20
+    for stream in metrics.streams.values():
+        # 600 rows, of which each is admitted with a chance of a half: a deviation of 12.
+        assert 240 < stream.not_admitted < 360
+        assert stream.dropped + stream.evicted > 0
+
+
+def test_the_strategy_for_memory_may_be_left_out() -> None:
+    found = strategies_for(ps.MaxSubset(strategy={"cpu": Half()}))
+    assert [each.name for each in found] == ["best", "half"]
+    assert strategies_for(ps.MaxSubset(strategy={"memory": "fifo"})) == (Fifo(),)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            {"memory": Half()},
+            "strategy[\"memory\"] of MaxSubset must be one that saves memory; got 'half'; name one",
+        ),
+        (
+            {"cpu": "fifo"},
+            "strategy[\"cpu\"] of MaxSubset must be one that saves cpu; got 'fifo'; name one that",
+        ),
+        ({"cpu": "fido"}, 'did you mean "fifo"?'),
+    ],
+    ids=str,
+)
+def test_a_strategy_for_the_wrong_resource_is_refused(said: Mapping[str, Any], words: str) -> None:
+    assert words in refusal(ps.MaxSubset(strategy=said))
+
+
+def test_an_unknown_resource_is_refused() -> None:
+    with pytest.raises(ps.SpecificationError) as caught:
+        ps.MaxSubset(strategy={"disk": "fifo"})
+    assert str(caught.value) == (
+        "strategy of MaxSubset must be for memory and cpu; got 'disk'; "
+        'write strategy={"memory": ..., "cpu": ...}'
+    )
+
+
+# --- What a strategy may not do
+
+
+def replay_error(strategy: Strategy) -> str:
+    with pytest.raises(ps.SpecificationError) as caught:
+        own(strategy).replay(SOME_OF_BOTH)
+    return str(caught.value)
+
+
+def test_the_kind_of_order_may_not_change() -> None:
+    class Fickle(Strategy):
+        name = "fickle"
+
+        def decide(self, view: View) -> Decision:
+            order = Oldest() if view.previous is None else LowestRating()
+            return Decision(retain=Retain(order))
+
+    assert replay_error(Fickle()) == (
+        "order of Retain, decided by \"fickle\", must be Oldest, as at first; got 'LowestRating'; "
+        "decide on one order for the whole join; its numbers may change"
+    )
+
+
+def test_the_numbers_of_an_order_may_change() -> None:
+    class Leaning(Strategy):
+        name = "leaning"
+
+        def decide(self, view: View) -> Decision:
+            if view.previous is None:
+                return Decision()
+            return Decision(retain=Retain(Oldest(), (0.9, 0.1)))
+
+    streams = own(Leaning()).replay(SOME_OF_BOTH).metrics.streams
+    assert [stream.held for stream in streams.values()] == [18, 2]
+
+
+@pytest.mark.parametrize("by_key", [False, True], ids=["by batch", "by piece"])
+@pytest.mark.parametrize(
+    ("ratings", "found"),
+    [
+        (lambda count: np.zeros(count + 1), "'float64 of shape ({1 more},)'"),
+        (lambda count: np.zeros(max(count - 1, 0)), "'float64 of shape ({1 less},)'"),
+        (lambda count: np.zeros((count, 1)), "'float64 of shape ({as many}, 1)'"),
+        (lambda count: np.full(count, np.nan), "'NaN'"),
+        (lambda count: np.array(["a"] * count), "'<U1 of shape ({as many},)'"),
+        (lambda count: 1.0, "'float64 of shape ()'"),
+    ],
+    ids=["longer", "shorter", "table", "NaN", "text", "number"],
+)
+def test_ratings_are_a_number_for_each_row(
+    ratings: Callable[[int], object], found: str, *, by_key: bool
+) -> None:
+    words = replay_error(Rated(ratings, by_key=by_key))
+    said = re.match(r'ratings by strategy "rated" must be (\d+) numbers, one for each row; ', words)
+    assert said is not None
+    count = int(said[1])
+    numbers = {"{1 more}": count + 1, "{1 less}": count - 1, "{as many}": count}
+    for word, number in numbers.items():
+        found = found.replace(word, str(number))
+    assert words[said.end() :] == (f"got {found}; return an array as long as rows.ages from rate()")
+
+
+@pytest.mark.parametrize("by_key", [False, True], ids=["by batch", "by piece"])
+def test_ratings_may_be_whole_numbers_or_infinite(*, by_key: bool) -> None:
+    for ratings in (
+        np.arange,
+        lambda count: [0] * count,
+        lambda count: np.full(count, np.inf),
+    ):
+        assert own(Rated(ratings, by_key=by_key)).replay(SOME_OF_BOTH).metrics.held_most == 20
 
 
 # --- What they keep
 
 
 def kept(strategy: str, batches: list[list[int]], *, rows: int, seed: int = 0) -> list[int]:
-    """Give the times of left rows that are still there when a right row comes that joins all."""
+    """Return the times of left rows that are still there when a right row comes that joins all."""
     join = ps.Join(
         streams={"left": EACH, "right": EACH},
         on=ps.Equal("id"),
@@ -187,7 +452,7 @@ def test_random_draws_for_each_of_equal_rows() -> None:
     assert 0 < times.count(1) < 10
 
 
-# `uniform` does not give all matches of the tuples that it keeps.
+# `uniform` does not give all matches of the rows that it keeps.
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "uniform"])
 def test_what_one_stream_leaves_unused_the_other_may_use(name: str) -> None:
     assert len(kept(name, [list(range(10))], rows=8)) == 8

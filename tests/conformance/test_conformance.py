@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pytest
 
-from penstock.strategies import STRATEGIES
-from tests.conformance.checks import CHECKS, CHECKS_OF_SAMPLES, Case, is_sample, serves
-from tests.conformance.workloads import WORKLOADS
+import penstock as ps
+from penstock.strategies import (
+    GRADES,
+    STRATEGIES,
+    Admit,
+    Decision,
+    EqCluster,
+    Ijoin,
+    Insert,
+    LowestRating,
+    Needs,
+    Oldest,
+    Probe,
+    Retain,
+    Strategy,
+    Uniform,
+)
+from tests.conformance.checks import (
+    CHECKS,
+    CHECKS_OF_SAMPLES,
+    Case,
+    checks_of,
+    conforms,
+    is_sample,
+    suits,
+)
+from tests.conformance.workloads import REVIEWED, WORKLOADS
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from _pytest.mark import ParameterSet
+
+    from penstock.strategies import Rows, View
 
 EXACT = [Case(workload) for workload in WORKLOADS]
 SHEDDING = [
     Case(workload, strategy, kind)
     for strategy in STRATEGIES
     for workload in WORKLOADS
-    if serves(strategy, len(workload.streams))
+    if suits(strategy, workload)
     for kind in workload.budgets
 ]
 # Budgets in bytes only change the limit. In every run they go through with one strategy that evicts
@@ -26,7 +55,7 @@ SHEDDING = [
 _IN_EVERY_RUN = {None, "fifo", "age"}
 
 # These workloads are too short to learn from, and until then `cluster` does what both of its
-# experts do; `best` goes the way of `expected`. `tests/engine/test_learning.py` has longer ones,
+# models do; `best` goes the way of `expected`. `tests/engine/test_learning.py` has longer ones,
 # for all, `worth` among them, which goes the way of `best`. `greedy` evicts as `random` does, by
 # another number.
 _LIKE_ANOTHER = {"eq-cluster", "pps-cluster", "expected", "worth", "greedy"}
@@ -48,3 +77,127 @@ def test_conforms(check: str, case: Case) -> None:
 @pytest.mark.parametrize("case", [_marked(case) for case in SHEDDING if is_sample(case.strategy)])
 def test_conforms_as_a_sample(check: str, case: Case) -> None:
     CHECKS_OF_SAMPLES[check](case)
+
+
+# --- Strategies from outside the table
+
+
+@dataclass(frozen=True)
+class Some(Strategy):
+    """Leaves out a step of some rows, by lot."""
+
+    name: ClassVar[str] = "some"
+    step: str
+    chance: float
+
+    def decide(self, view: View) -> Decision:
+        kind = {"admit": Admit, "probe": Probe, "insert": Insert}[self.step]
+        return view.previous or Decision(**{self.step: kind(self.chance)})
+
+
+@dataclass(frozen=True)
+class NewerThird(Strategy):
+    """Probes a third of each window."""
+
+    name: ClassVar[str] = "newer-third"
+
+    def decide(self, view: View) -> Decision:
+        probed = np.zeros((len(view.streams), len(view.streams), 3), np.bool_)
+        probed[:, :, 0] = True
+        return view.previous or Decision(probe=Probe(sub_windows=probed))
+
+
+@dataclass(frozen=True)
+class FewerAndFewer(Strategy):
+    """Inserts fewer rows from review to review, and gives the first stream more room."""
+
+    name: ClassVar[str] = "fewer-and-fewer"
+
+    def decide(self, view: View) -> Decision:
+        if view.previous is None:
+            return Decision()
+        shares = (0.7, *([0.3 / (len(view.streams) - 1)] * (len(view.streams) - 1)))
+        chances = 0.8 * np.asarray(view.previous.insert.chances)
+        return Decision(insert=Insert(float(chances)), retain=Retain(Oldest(), shares))
+
+
+@dataclass(frozen=True)
+class ByLikeliness(Strategy):
+    """Rates rows by draws and by their keys, and drops half of the rows with unlikely keys."""
+
+    name: ClassVar[str] = "by-likeliness"
+    needs: ClassVar[Needs] = Needs(frequencies=True, rates=True, draws=True)
+
+    def decide(self, view: View) -> Decision:
+        chances = np.ones((len(view.streams), GRADES))
+        chances[:, : GRADES // 2] = 0.5
+        return view.previous or Decision(
+            insert=Insert(chances), retain=Retain(LowestRating(favours_held=True))
+        )
+
+    def rate(self, view: View, rows: Rows) -> npt.NDArray[np.float64]:
+        return np.round(rows.likeliness, 1) + rows.draws() / 100
+
+
+OWN = (
+    Some("admit", 0.5),
+    Some("probe", 0.7),
+    Some("insert", 0.6),
+    NewerThird(),
+    FewerAndFewer(),
+    ByLikeliness(),
+)
+
+
+# All workloads in `make slow`; in every run a short one, and one that has several reviews.
+@pytest.mark.parametrize("strategy", OWN, ids=str)
+def test_a_strategy_from_outside_conforms(strategy: Strategy) -> None:
+    workloads = (WORKLOADS[0], REVIEWED)
+    assert conforms(strategy, workloads) >= 3 * (len(CHECKS) - 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", OWN, ids=str)
+def test_a_strategy_from_outside_conforms_everywhere(strategy: Strategy) -> None:
+    served = sum(len(each.budgets) for each in (*WORKLOADS, REVIEWED) if suits(strategy, each))
+    assert conforms(strategy) >= served * (len(CHECKS) - 1)
+
+
+@pytest.mark.parametrize("strategy", OWN, ids=str)
+def test_a_check_is_left_out_where_the_rule_says_so(strategy: Strategy) -> None:
+    served = [workload.name for workload in WORKLOADS if suits(strategy, workload)]
+    equal = [workload.name for workload in WORKLOADS if isinstance(workload.on, ps.Equal)]
+    is_by_part = isinstance(strategy, NewerThird)
+    assert served == (equal if is_by_part else [workload.name for workload in WORKLOADS])
+    left_out = set(CHECKS) - set(checks_of(Case(WORKLOADS[0], strategy, "rows")))
+    assert left_out == {"enough_budget_gives_the_exact_join"}
+
+
+def test_a_strategy_of_the_table_may_be_an_object() -> None:
+    workload = WORKLOADS[0]
+    assert conforms(Ijoin(maturity=0.2), [workload]) == conforms("fifo", [workload.name])
+    assert checks_of(Case(workload, Uniform(), "rows")).keys() == {*CHECKS, *CHECKS_OF_SAMPLES}
+
+
+def test_a_strategy_that_serves_no_workload_is_not_said_to_conform() -> None:
+    with pytest.raises(ValueError, match="no workload that EqCluster"):
+        conforms(EqCluster(), ["equal of three"])
+
+
+def test_a_strategy_with_a_state_does_not_conform() -> None:
+    class Alternating(Strategy):
+        """Rates rows by what it was asked before: another cut into batches, another result."""
+
+        name: ClassVar[str] = "alternating"
+        asked = 0
+
+        def decide(self, view: View) -> Decision:
+            return view.previous or Decision(retain=Retain(LowestRating()))
+
+        def rate(self, view: View, rows: Rows) -> npt.NDArray[np.float64]:
+            type(self).asked += 1
+            return np.arange(rows.ages.size, dtype=np.float64) * (1 - 2 * (self.asked % 2))
+
+    with pytest.raises(AssertionError) as caught:
+        conforms(Alternating(), ["equal of two"])
+    assert "alternating, equal of two, rows" in caught.value.__notes__[0]

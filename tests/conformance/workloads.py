@@ -178,6 +178,24 @@ def _compare() -> Workload:
     )
 
 
+def _equal_of_many_rows() -> Workload:
+    """Enough rows for several reviews, at which a strategy may change its mind."""
+    draw = np.random.default_rng(6)
+
+    def table(rows: int) -> pa.Table:
+        key = np.minimum(draw.geometric(0.1, rows) - 1, 29)
+        return pa.table({"t": _times(draw, rows, 1200), "k": key, "n": draw.integers(0, 9, rows)})
+
+    return Workload(
+        name="equal of many rows",
+        streams={"left": ps.Stream(time="t", window=40), "right": ps.Stream(time="t", window=25)},
+        on=ps.Equal("k"),
+        tables={"left": table(800), "right": table(700)},
+        budgets={"rows": ps.Budget(rows=18)},
+        cuts=(100, 101, 350, 620, 800, 1190),
+    )
+
+
 _MAKERS: tuple[Callable[[], Workload], ...] = (
     _equal_of_two,
     _equal_of_three,
@@ -186,3 +204,10 @@ _MAKERS: tuple[Callable[[], Workload], ...] = (
     _compare,
 )
 WORKLOADS: tuple[Workload, ...] = tuple(make() for make in _MAKERS)
+# The table's strategies have `tests/engine/test_learning.py` for this.
+REVIEWED: Workload = _equal_of_many_rows()
+
+
+def workload_named(name: str) -> Workload:
+    """Return the workload of this name."""
+    return next(workload for workload in (*WORKLOADS, REVIEWED) if workload.name == name)

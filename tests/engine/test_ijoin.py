@@ -1,4 +1,4 @@
-"""IJOIN in the engine: the same victims as by the book, which computes every priority anew."""
+"""IJOIN in the engine: it evicts the same rows as by the book, where every priority is computed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from penstock.engine.kernels.merits import SMALLEST_AGE
 
 import penstock as ps
+from penstock import strategies
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.engine.retention.residence_priority import SMALLEST_AGE
 from penstock.studies.by_the_book import (
     Adaptive,
     Arrivals,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from penstock.studies.by_the_book.recomputation import Recomputation
     from tests.engine.support import Pick
 
-# So long that nobody expires: the engine lets a row go when no tuple can come that joins it, a step
+# So long that no row expires: the engine removes a row when no row can come that joins it, a step
 # later than the book does. A power of two, so that ages in windows are exact in both.
 WINDOW = 4096
 pytestmark = pytest.mark.nojit
@@ -53,7 +54,7 @@ CONDITIONS = {
 
 
 def by_the_book(
-    goal: ps.MaxImportance,
+    strategy: strategies.Ijoin,
     tables: dict[str, pa.Table],
     memory: int,
     when: int,
@@ -62,15 +63,15 @@ def by_the_book(
     """Simulate the same join, with times in windows."""
     recomputations: dict[str, Recomputation] = {
         "successive": Successive(),
-        "k-successive": EveryFew(goal.every),
-        "adaptive": Adaptive(goal.tolerance),
+        "k-successive": EveryFew(strategy.every),
+        "adaptive": Adaptive(strategy.tolerance),
     }
     scheme = Ijoin(
-        maturity=goal.maturity,
-        unproductivity=goal.unproductivity,
-        penalty=goal.penalty,
-        decay=goal.decay,
-        recomputation=recomputations[goal.recompute],
+        maturity=strategy.maturity,
+        unproductivity=strategy.unproductivity,
+        penalty=strategy.penalty,
+        decay=strategy.decay,
+        recomputation=recomputations[strategy.recompute],
         smallest_age=SMALLEST_AGE,
     )
     first, second = (
@@ -91,8 +92,8 @@ def by_the_book(
     )
 
 
-def fairness_of_those_who_left(outcome: Outcome) -> float | None:
-    """Give eq. 4 of the tuples that are in memory no more: the metrics know nothing of the rest."""
+def fairness_of_rows_that_left(outcome: Outcome) -> float | None:
+    """Return eq. 4 of the rows that are in memory no more: the metrics know nothing of the rest."""
     lived = np.concatenate(
         [
             (left - stream.times)[fates != Fate.HELD]
@@ -108,14 +109,12 @@ def fairness_of_those_who_left(outcome: Outcome) -> float | None:
 @pytest.mark.parametrize("recompute", SCHEMES)
 @given(pick=choices())
 @examples(25)
-def test_those_leave_who_leave_by_the_book(recompute: str, pick: Pick) -> None:
+def test_the_same_rows_leave_as_by_the_book(recompute: str, pick: Pick) -> None:
     """By any condition, with importance redefined, whatever the cut into batches, saved or not."""
     rows, memory = pick(20, 250), 2 * pick(1, 12)
     tables = make_tables(rows, seed=pick(0, 10**6), keys=pick(1, 30))
     when = pick(0, 2 * rows)
-    goal = ps.MaxImportance(
-        of=[(None, MORNING), (when, EVENING)],
-        strategy="ijoin",
+    strategy = strategies.Ijoin(
         recompute=recompute,
         maturity=pick(0, 2 * memory) / WINDOW,
         unproductivity=pick(0, 4 * memory) / WINDOW,
@@ -123,11 +122,12 @@ def test_those_leave_who_leave_by_the_book(recompute: str, pick: Pick) -> None:
         decay=float(pick(0, 3) * 50),
     )
     if recompute == "k-successive":
-        goal = replace(goal, every=pick(1, 20))
+        strategy = replace(strategy, every=pick(1, 20))
     if recompute == "adaptive":
-        goal = replace(goal, tolerance=pick(0, 10) / 10)
+        strategy = replace(strategy, tolerance=pick(0, 10) / 10)
+    goal = ps.MaxImportance(of=[(None, MORNING), (when, EVENING)], strategy=strategy)
     condition = list(CONDITIONS)[pick(0, 5)] if pick(0, 1) else "="
-    expected = by_the_book(goal, tables, memory, when, condition)
+    expected = by_the_book(strategy, tables, memory, when, condition)
     made = join(goal, rows=memory, monitor=0, window=WINDOW)
     if condition != "=":
         made = replace(made, on=ps.Compare(condition, r="k", s="k"))
@@ -135,7 +135,7 @@ def test_those_leave_who_leave_by_the_book(recompute: str, pick: Pick) -> None:
     assert replay.metrics.emitted == expected.size
     assert replay.metrics.importance == pytest.approx(expected.total_importance)
     assert replay.metrics.recomputations == expected.recomputations
-    assert replay.metrics.fairness == pytest.approx(fairness_of_those_who_left(expected))
+    assert replay.metrics.fairness == pytest.approx(fairness_of_rows_that_left(expected))
     found = replay.result.select(["r", "s"]).to_pylist()
     pairs = {(row["r"]["t"] // 2, (row["s"]["t"] - 1) // 2) for row in found}
     assert pairs == expected.pairs
@@ -149,10 +149,11 @@ def test_those_leave_who_leave_by_the_book(recompute: str, pick: Pick) -> None:
 @given(pick=choices())
 @examples(10)
 def test_all_structures_hold_the_same_rows(recompute: str, pick: Pick) -> None:
-    """With rows that are watched, that expire, and with batches of one stream at a time."""
+    """With rows that are monitored, that expire, and with batches of one stream at a time."""
     tables = make_tables(pick(20, 120), seed=pick(0, 10**6), keys=pick(1, 12))
     goal = ps.MaxImportance(
-        of=[(None, MORNING), (pick(0, 100), EVENING)], strategy="ijoin", recompute=recompute
+        of=[(None, MORNING), (pick(0, 100), EVENING)],
+        strategy=strategies.Ijoin(recompute=recompute),
     )
     made = join(goal, rows=pick(3, 20), monitor=0.2, window=pick(5, 60))
     operator = Operator(bind(made, {name: table.schema for name, table in tables.items()}))
@@ -166,17 +167,20 @@ def test_all_structures_hold_the_same_rows(recompute: str, pick: Pick) -> None:
 
 
 def kept(
-    stay: list[tuple[int, int, float]], probes: list[tuple[int, int]], **goal: float
+    stay: list[tuple[int, int, float]], probes: list[tuple[int, int]], **parameters: float
 ) -> set[int]:
-    """Give the keys that are left of tuples of r, (time, key, importance), with room for two.
+    """Return the keys that are left of rows of r, (time, key, importance), with room for two.
 
-    The tuples of s probe, by (time, key). They have room of their own, and two fill it from the
+    The rows of s probe, by (time, key). They have room of their own, and two fill it from the
     beginning.
     """
     made = ps.Join(
         streams={name: ps.Stream(time="t", window=1000) for name in ("r", "s")},
         on=ps.Equal("k"),
-        goal=ps.MaxImportance(of={"r": "score", "s": 1000}, strategy="ijoin", **goal),  # type: ignore[arg-type]
+        goal=ps.MaxImportance(
+            of={"r": "score", "s": 1000},
+            strategy=strategies.Ijoin(**parameters),  # type: ignore[arg-type]
+        ),
         budget=ps.Budget(rows=4, monitor=0),
     )
     last = max(time for time, *_ in (*stay, *probes))
@@ -189,7 +193,7 @@ def kept(
     return {row["r"]["k"] for row in found if row["s"]["t"] > last}
 
 
-def test_if_nobody_is_mature_the_lowest_of_all_leaves_and_not_the_newcomer() -> None:
+def test_if_no_row_is_mature_the_lowest_of_all_leaves_and_not_the_arriving_one() -> None:
     stay = [(0, 1, 5.0), (1, 2, 5.0), (10, 3, 1.0)]
     # 2 has matched, 1 has not.
     assert kept(stay, [(5, 2)], maturity=1.0) == {2, 3}
@@ -197,14 +201,14 @@ def test_if_nobody_is_mature_the_lowest_of_all_leaves_and_not_the_newcomer() -> 
     assert kept(stay, [(5, 1)], maturity=1.0) == {1, 3}
 
 
-def test_who_is_not_mature_stays_if_another_is() -> None:
+def test_a_row_that_is_not_mature_stays_if_another_is() -> None:
     stay = [(0, 1, 99.0), (500, 2, 1.0), (510, 3, 1.0)]
     # 1 alone is older than 0.08 windows of 1000, and leaves although it matched and matters more.
     assert kept(stay, [(5, 1)]) == {2, 3}
     assert kept(stay, [(5, 1)], maturity=0.0, penalty=0.0) == {1, 3}
 
 
-def test_who_never_matched_is_idle_since_it_came() -> None:
+def test_a_row_that_never_matched_is_idle_since_it_came() -> None:
     # At 1000, 2 is worth 7 * exp(-2.5 * 0.5) / 0.9 = 2.2, less 10 * 0.5 as it had no match for half
     # a window: -2.8. 1 never had one: -10.
     stay = [(0, 1, 7.0), (100, 2, 7.0), (1000, 3, 1.0)]
@@ -214,22 +218,21 @@ def test_who_never_matched_is_idle_since_it_came() -> None:
     assert kept(stay, [(500, 2)], penalty=10.0, unproductivity=0.2) == {1, 3}
 
 
-def test_who_is_of_no_age_has_a_priority() -> None:
+def test_a_row_of_no_age_has_a_priority() -> None:
     """All come in one moment: ages are zero, and count as a thousandth of a window."""
     stay = [(0, 1, 2.0), (0, 2, 3.0), (0, 3, 1.0)]
-    # Who comes first of them follows from what they hold. Who finds a match when it comes stays.
+    # Which comes first follows from what they hold. A row that finds a match when it comes stays.
     for number in (1, 2, 3):
         left = kept(stay, [(-1, number)])
         assert len(left) == 2
         assert number in left
 
 
-def test_the_parameters_of_ijoin_are_for_ijoin() -> None:
-    for name, value in (("maturity", 0.5), ("penalty", 2.0), ("recompute", "adaptive")):
-        goal = ps.MaxImportance(of="score", strategy="greedy", **{name: value})  # type: ignore[arg-type]
-        with pytest.raises(ps.SpecificationError, match=f"{name} of MaxImportance must be for a"):
-            join(goal, rows=10)
-    for name, value in (("every", 7), ("tolerance", 0.5)):
-        goal = ps.MaxImportance(of="score", strategy="ijoin", **{name: value})  # type: ignore[arg-type]
-        with pytest.raises(ps.SpecificationError, match=f"{name} of MaxImportance must be for"):
-            join(goal, rows=10)
+def test_parameters_are_given_to_ijoin_and_not_to_the_goal() -> None:
+    """Whether they make sense is tested in tests/importance/test_goal.py."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'maturity'"):
+        ps.MaxImportance(of="score", strategy="ijoin", maturity=0.5)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'maturity'"):
+        strategies.Greedy(maturity=0.5)  # type: ignore[call-arg]
+    goal = ps.MaxImportance(of="score", strategy=strategies.Ijoin(maturity=0.5))
+    assert join(goal, rows=10).goal == goal

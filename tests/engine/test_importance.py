@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 import penstock as ps
+from penstock.strategies import Worth
 from penstock.studies.by_the_book import Arrivals, Greedy, Redefinition, simulate
 from penstock.testing import canonical_rows, cut
 from tests.conformance.checks import run
@@ -26,7 +27,7 @@ EVENING = ps.Lookup("topic", {"politics": 20, "sports": 80}, default=10)
 
 
 def make_tables(rows: int, seed: int, keys: int = 6) -> dict[str, pa.Table]:
-    """Make streams whose tuples come in turn, at times of their own."""
+    """Make streams whose rows come in turn, at times of their own."""
     draw = np.random.default_rng(seed)
     return {
         name: pa.table(
@@ -93,7 +94,7 @@ def importance_of(table: pa.Table, lookup: ps.Lookup) -> np.ndarray:
 def test_greedy_keeps_what_it_keeps_by_the_book(pick: Pick) -> None:
     """With importance redefined on the way, whatever the cut into batches.
 
-    Nobody expires: the engine lets a row go when no tuple can come that joins it, a step later than
+    No row expires: the engine removes a row when no row can come that joins it, a step later than
     the book does.
     """
     rows, memory = pick(20, 80), 2 * pick(1, 8)
@@ -193,7 +194,7 @@ def test_fairness_costs_importance() -> None:
         ps.Join(
             streams=streams,
             on=ps.Equal("k"),
-            goal=ps.MaxImportance(of="score", fairness=fairness),
+            goal=ps.MaxImportance(of="score", strategy=Worth(fairness=fairness)),
             budget=ps.Budget(rows=400, monitor=0.01),
         )
         .replay(tables)
@@ -206,7 +207,7 @@ def test_fairness_costs_importance() -> None:
     assert fairness == sorted(fairness)
     assert fairness[0] < 0.2
     assert 0.2 < fairness[2] < 0.5
-    assert fairness[-1] > 0.9  # watched rows, 1 % of them, stay for their whole lives
+    assert fairness[-1] > 0.9  # monitored rows, 1 % of them, stay for their whole lives
 
 
 def test_where_keys_say_nothing_worth_does_about_what_greedy_does() -> None:

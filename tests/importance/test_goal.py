@@ -6,7 +6,7 @@ import copy
 import datetime as dt
 import pickle
 from dataclasses import FrozenInstanceError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.importance import result_importance
 from penstock.spec import Specification
+from penstock.strategies import Ijoin, Worth
 from tests.importance.support import (
     AMOUNTS,
     CATEGORIES,
@@ -31,6 +32,13 @@ from tests.importance.support import (
     refusal,
     twice,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The same classes, open to what a type checker would refuse.
+worth: Callable[..., Worth] = Worth
+ijoin: Callable[..., Ijoin] = Ijoin
 
 CLOCK = [(None, 1), ("2026-01-01 18:00", 2), (dt.datetime(2026, 1, 2), 3)]  # noqa: DTZ001
 
@@ -48,17 +56,21 @@ SAID = [
     [(None, 1), (dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 2)],
     {"a": "votes", "b": [(None, 1), (3, CATEGORIES)]},
 ]
-READABLE = {name: getattr(ps, name) for name in ps.__all__} | {"datetime": dt, "Times": Times}
+READABLE = {name: getattr(ps, name) for name in ps.__all__} | {
+    "datetime": dt,
+    "Times": Times,
+    "Worth": Worth,
+}
 
 
 @pytest.mark.parametrize("said", SAID, ids=str)
 def test_a_goal_reads_back_and_is_a_value(said: object) -> None:
-    whole = goal(of=said, result="product", fairness=0.5)
+    whole = goal(of=said, result="product", strategy=Worth(fairness=0.5))
     for twin in (
         eval(repr(whole), READABLE),  # noqa: S307 -- our own words
         pickle.loads(pickle.dumps(whole)),  # noqa: S301 -- our own bytes
         copy.deepcopy(whole),
-        goal(of=copy.deepcopy(said), result="product", fairness=0.5),
+        goal(of=copy.deepcopy(said), result="product", strategy=Worth(fairness=0.5)),
     ):
         assert twin == whole
         assert hash(twin) == hash(whole)
@@ -98,9 +110,13 @@ def test_numbers_of_numpy_become_plain_ones() -> None:
     assert (
         repr(histogram("x", np.array([1.5]), pa.array([1, 2]))) == "Histogram('x', (1.5,), (1, 2))"
     )
-    assert repr(goal(of=np.str_("x"), fairness=np.float64(0.5))) == (
-        "MaxImportance(strategy=None, of='x', fairness=0.5)"
+    assert repr(goal(of=np.str_("x"), parts=np.int64(8))) == (
+        "MaxImportance(strategy=None, parts=8, of='x')"
     )
+    assert repr(worth(fairness=np.float64(0.5))) == "Worth(fairness=0.5)"
+    told = ijoin(recompute="k-successive", every=np.int64(7), penalty=np.float32(0.5))
+    assert (told.every, told.penalty) == (7, 0.5)
+    assert (type(told.every), type(told.penalty)) == (int, float)
 
 
 def test_a_time_of_pandas_becomes_a_plain_one() -> None:
@@ -131,44 +147,69 @@ def test_goals_that_say_the_same_in_another_order_are_equal() -> None:
 
 
 def test_the_defaults_are_the_papers_in_proportion_to_its_window() -> None:
-    said = ps.MaxImportance(of="x")
+    said = Ijoin()
     assert said.maturity * 25 == pytest.approx(2)
     assert said.unproductivity * 25 == pytest.approx(3)
-    assert (said.result, said.recompute) == ("min", "successive")
+    assert said.recompute == "successive"
+    assert ps.MaxImportance(of="x").result == "min"
 
 
-@pytest.mark.parametrize("name", ["fairness", "maturity", "unproductivity", "tolerance"])
+SHARES = [
+    (worth, {}, "fairness"),
+    (ijoin, {}, "maturity"),
+    (ijoin, {}, "unproductivity"),
+    (ijoin, {"recompute": "adaptive"}, "tolerance"),
+]
+
+
+@pytest.mark.parametrize(("kind", "others", "name"), SHARES, ids=[each[2] for each in SHARES])
 @pytest.mark.parametrize("value", [-0.1, 1.1, NAN, True, "1", None])
-def test_shares_are_from_0_to_1(name: str, value: object) -> None:
-    assert refusal(goal, of="x", **{name: value}).startswith(
-        f"{name} of MaxImportance must be from 0 to 1; got {value!r}; "
+def test_shares_are_from_0_to_1(
+    kind: Callable[..., Any], others: dict[str, str], name: str, value: object
+) -> None:
+    assert refusal(kind, **others, **{name: value}).startswith(
+        f"{name} of {kind.__name__} must be from 0 to 1; got {value!r}; "
     )
-    assert getattr(goal(of="x", **{name: 1}), name) == 1
+    assert getattr(kind(**others, **{name: 1}), name) == 1
 
 
 @pytest.mark.parametrize("name", ["penalty", "decay"])
 @pytest.mark.parametrize("value", [-0.1, INFINITY, NAN, True, "1", None])
 def test_rates_are_0_or_more(name: str, value: object) -> None:
-    assert refusal(goal, of="x", **{name: value}).startswith(
-        f"{name} of MaxImportance must be a finite number of 0 or more; got {value!r}; "
+    assert refusal(ijoin, **{name: value}).startswith(
+        f"{name} of Ijoin must be a finite number of 0 or more; got {value!r}; "
     )
-    assert getattr(goal(of="x", **{name: 1_000}), name) == 1_000
+    assert getattr(ijoin(**{name: 1_000}), name) == 1_000
 
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True, None])
-def test_priorities_are_computed_every_so_many_tuples(every: object) -> None:
-    assert refusal(goal, of="x", every=every) == (
-        f"every of MaxImportance must be a whole number of 1 or more; got {every!r}; "
-        "1 computes priorities for every tuple that goes"
+def test_priorities_are_computed_every_so_many_rows(every: object) -> None:
+    assert refusal(ijoin, recompute="k-successive", every=every) == (
+        f"every of Ijoin must be a whole number of 1 or more; got {every!r}; "
+        "1 computes priorities for every row that goes"
     )
 
 
 @pytest.mark.parametrize("recompute", ["always", "", None])
 def test_priorities_are_computed_in_one_of_three_ways(recompute: object) -> None:
-    assert refusal(goal, of="x", recompute=recompute) == (
-        'recompute of MaxImportance must be one of "successive", "k-successive", "adaptive"; '
+    assert refusal(ijoin, recompute=recompute) == (
+        'recompute of Ijoin must be one of "successive", "k-successive", "adaptive"; '
         f"got {recompute!r}; leave it out"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "scheme"),
+    [("every", 7, "k-successive"), ("tolerance", 0.5, "adaptive")],
+)
+def test_a_parameter_of_one_way_of_computing_is_for_that_way(
+    name: str, value: float, scheme: str
+) -> None:
+    assert refusal(ijoin, **{name: value}) == (
+        f"{name} of Ijoin must be for recompute=\"{scheme}\"; got 'successive'; "
+        f'leave it out, or add recompute="{scheme}"'
+    )
+    assert getattr(ijoin(recompute=scheme, **{name: value}), name) == value
 
 
 def test_importance_by_stream_is_of_one_stream_or_more() -> None:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.nojit
 
-# A step of the paper's time. Tuple s_i comes at i * _STEP, and the tuples that match it between
+# A step of the paper's time. Row s_i comes at i * _STEP, and the rows that match it between
 # that step and the next one half a step later.
 _STEP = 10
 _SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.int64())])
 
-# Memory is divided anew after so many tuples: these tests end before.
+# Memory is divided again after so many rows: these tests end before.
 _MOST_TUPLES = 250
 
 CURVES = st.lists(st.integers(0, 3), min_size=1, max_size=7).filter(any)
@@ -47,13 +47,13 @@ PEAKED = (
 class Step:
     """What the paper's tables show of a point in time."""
 
-    held: list[int]  # tuples, the earliest first
+    held: list[int]  # rows, the earliest first
     discarded: list[int]
     results: int  # between this step and the next
 
 
 def play(curve: Sequence[float], *, cells: int, steps: int) -> Iterator[Step]:
-    """Take s1, of which a tuple comes at every step, through the engine with so many cells."""
+    """Take s1, of which a row comes at every step, through the engine with so many cells."""
     join = ps.Join(
         streams={
             "s1": ps.Stream(time="t", window=_STEP * len(curve)),
@@ -93,7 +93,7 @@ def _table(times: list[int], keys: list[int]) -> pa.Table:
 
 
 def _held(operator: Operator) -> list[int]:
-    """Give the tuples of s1 that are in memory, by their keys, in time order."""
+    """Return the rows of s1 that are in memory, by their keys, in time order."""
     memory = operator.store.memory
     base, head, tail = (int(memory.streams[name][0]) for name in ("base", "head", "tail"))
     rows = [row for row in memory.queue[base + head : base + tail] if row != NOTHING]
@@ -129,12 +129,12 @@ def test_example_3_4() -> None:
 
 
 def steps_for(curve: Sequence[int]) -> int:
-    """Give a few windows' worth of steps, as far as memory stays divided as it is."""
+    """Return a few windows' worth of steps, as far as memory stays divided as it is."""
     return min(4 * len(curve) + 4, _MOST_TUPLES // (int(sum(curve)) + 2))
 
 
 def naive(curve: Sequence[float], *, cells: int, steps: int) -> Iterator[Step]:
-    """Discard the tuple of the lowest Priority(i), of equals the oldest: lists and loops."""
+    """Discard the row of the lowest Priority(i), of equals the oldest: lists and loops."""
     sums = [sum(curve[:k]) for k in range(len(curve) + 1)]
     window = len(curve)
 
@@ -177,11 +177,11 @@ def test_without_minima_tuples_are_kept_for_the_best_age_or_as_long_as_memory_re
     done = {name: seen - name + 1 for name, seen in last_seen.items() if name <= steps - stay}
     if best < cells:
         assert set(done) == set(range(1, steps - stay + 1))
-    # A tuple has priority 0 when its window has passed, and is seen once more if there is room.
+    # A row has priority 0 when its window has passed, and is seen once more if there is room.
     assert all(stay <= age <= (stay + 1 if cells > len(curve) else stay) for age in done.values())
 
 
-def test_newcomers_are_dropped_until_the_oldest_reach_the_best_age() -> None:
+def test_arriving_rows_are_dropped_until_the_oldest_reach_the_best_age() -> None:
     steps = list(play([1, 2, 3, 4, 5], cells=3, steps=11))
     assert [step.held for step in steps[2:5]] == [[1, 2, 3]] * 3
     assert [step.discarded for step in steps[3:5]] == [[4], [5]]
@@ -189,7 +189,7 @@ def test_newcomers_are_dropped_until_the_oldest_reach_the_best_age() -> None:
     assert [step.held for step in steps[7:10]] == [[6, 7, 8]] * 3
 
 
-def test_beyond_the_best_age_everyone_is_kept_as_long_as_memory_reaches() -> None:
+def test_beyond_the_best_age_all_rows_are_kept_as_long_as_memory_reaches() -> None:
     steps = list(play([5, 3, 2, 1, 1], cells=3, steps=9))
     assert [step.held for step in steps[3:]] == [[i - 2, i - 1, i] for i in range(4, 10)]
     assert [step.discarded for step in steps[3:]] == [[i - 3] for i in range(4, 10)]

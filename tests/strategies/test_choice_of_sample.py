@@ -32,7 +32,7 @@ def metrics(
 
 
 def test_clusters_of_unequal_size_are_drawn_by_size() -> None:
-    """Inversely correlated keys: a few tuples have most of the results."""
+    """Inversely correlated keys: a few rows have most of the results."""
     made = frequency_model(
         zipf=1.0, correlation="IC", rate_1=5.0, rate_2=5.0, duration=1_000.0, seed=1
     )
@@ -65,7 +65,7 @@ def test_results_are_drawn_one_by_one_where_their_number_is_known_and_clusters_a
 
 
 def test_the_fraction_follows_the_rate() -> None:
-    """Five times fewer tuples: about five times as many of them fit."""
+    """Five times fewer rows: about five times as many of them fit."""
     fast, slow = np.arange(0, 1_000, 0.2), np.arange(1_000, 3_000, 1.0)
     times = np.concatenate([fast, slow])
     table = pa.table({"time": times, "key": np.arange(times.size) % 20})

@@ -11,7 +11,7 @@ from penstock.testing import age_model
 def is_covered(strategy: str | None, seed: int) -> bool:
     """Say whether a small replay's true recall is in its own interval.
 
-    A thousand tuples in a window, of which 200 are held and 10 watched.
+    A thousand rows in a window, of which 200 are held and 10 monitored.
     """
     model = age_model(rate_1=2, rate_2=10, duration=3000, arrivals="mean-rate", seed=seed)
     join = ps.Join(

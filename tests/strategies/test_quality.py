@@ -30,7 +30,7 @@ _WARM_UP = 2 * _WINDOW
 
 
 def recall(join: ps.Join, tables: dict[str, pa.Table], *, of: int) -> float:
-    """Give the share of the results from the end of the warm-up on."""
+    """Return the share of the results from the end of the warm-up on."""
     times = join.replay(tables).result["time"].to_numpy()
     return float((times >= _WARM_UP).sum() / of)
 
@@ -68,7 +68,7 @@ def age_recall(shape: str, memory: float, strategy: str | None, scale: float = 1
 
 
 def age_theory(shape: str, memory: float) -> float:
-    """Give the recall of eq. 3; all results are of rows of s1 that waited."""
+    """Return the recall of eq. 3; all results are of rows of s1 that waited."""
     curve = AgeCurve(by_age(shape, 1.0).curve)
     made = curve.output(memory * 20 * _WINDOW, rate=20, window=_WINDOW)
     return float(made / (20 * curve.total))
@@ -92,7 +92,7 @@ def test_the_choice_is_as_good_as_the_better_of_both_by_age(shape: str, memory: 
 
 @pytest.mark.parametrize("shape", ["INC", "DEC", "BELL"])
 def test_age_comes_near_to_equation_3_in_a_small_join(shape: str) -> None:
-    """A twentieth of the rates, and so of what is learnt from: within a tenth."""
+    """A twentieth of the rates, and so of what is learned from: within a tenth."""
     assert age_recall(shape, 0.4, "age", 0.05) >= 0.9 * age_theory(shape, 0.4)
 
 
@@ -154,10 +154,10 @@ def value_recall(
 
 
 def value_theory(correlation: Correlation, zipf: float, rows: float) -> float:
-    """Give the recall of section 3.3 for s1's window, with the tuples that really came.
+    """Return the recall of section 3.3 for s1's window, with the rows that really came.
 
     With the frequencies from which they were drawn the formula is off by up to a third where a few
-    rare tuples give most of the result (IC, Zipf 2): that is chance, and none of the strategy's.
+    rare rows give most of the result (IC, Zipf 2): that is chance, and none of the strategy's.
     """
     model = by_value(correlation, zipf)
     keys, times = model.s1["key"].to_numpy(), model.s1["time"].to_numpy()
@@ -188,7 +188,7 @@ def check_values(correlation: Correlation, zipf: float, memory: float) -> None:
         value_recall(correlation, zipf, rows, ps.MaxSubset(strategy=strategy))
         for strategy in ("prob", "age", None)
     )
-    # With frequencies that are given, what the formula says; learnt ones are less exact.
+    # With frequencies that are given, what the formula says; learned ones are less exact.
     assert value_recall(correlation, zipf, rows, known(correlation, zipf)) >= 0.98 * theory
     assert prob >= 0.95 * theory
     assert choice >= 0.97 * max(prob, age)
@@ -209,7 +209,7 @@ def test_prob_comes_near_to_section_3_3_in_one_case() -> None:
 
 
 def two_windows_theory(correlation: Correlation, zipf: float, rows: float) -> float:
-    """Give the recall of section 3.3 with two windows, memory divided for the best."""
+    """Return the recall of section 3.3 with two windows, memory divided for the best."""
     model = by_value(correlation, zipf)
     rates, shares = (20.0, 2.0), (model.frequencies_1, model.frequencies_2)
 

@@ -48,7 +48,7 @@ def streams(window: float = WINDOW) -> dict[str, ps.Stream]:
 
 
 def matches_of(tables: dict[str, pa.Table], key: str, window: float) -> Integers:
-    """Count the matches of each tuple of the first stream."""
+    """Count the matches of each row of the first stream."""
     (keys, times), (others, coming) = (
         (table[key].to_numpy(), table["time"].to_numpy()) for table in tables.values()
     )
@@ -82,7 +82,7 @@ class Workload:
 
 @cache
 def workload(correlation: Correlation, *, size: int = 1) -> Workload:
-    """Give streams of which a quarter of what is alive fits, or 42 % in the large one."""
+    """Return streams of which a quarter of what is alive fits, or 42 % in the large one."""
     model = frequency_model(
         correlation=correlation,
         rate_1=2.0 + 2.0 * size,
@@ -100,7 +100,7 @@ def workload(correlation: Correlation, *, size: int = 1) -> Workload:
 
 
 def totals(result: pa.Table) -> Floats:
-    """Give the weighted count, sums of both value columns, and averages."""
+    """Return the weighted count, sums of both value columns, and averages."""
     weights = result["weight"].to_numpy()
     sums = [
         float(np.sum(weights * result[name].combine_chunks().field("value").to_numpy()))
@@ -184,10 +184,10 @@ def test_the_interval_of_the_true_size_covers_it_as_often_as_it_says(
 
 @cache
 def chosen(replays: int) -> npt.NDArray[np.bool_]:
-    """Give which of ten matches of each tuple were chosen, where a tenth is wanted."""
-    tuples, each = 80, 10
-    ids = np.arange(tuples)
-    s1 = pa.table({"time": ids.astype(float), "id": ids, "n": np.full(tuples, each)})
+    """Return which of ten matches of each row were chosen, where a tenth is wanted."""
+    count, each = 80, 10
+    ids = np.arange(count)
+    s1 = pa.table({"time": ids.astype(float), "id": ids, "n": np.full(count, each)})
     # Their matches are woven into each other.
     times = np.concatenate([ids + 1.5 + 7 * match for match in range(each)])
     order = np.argsort(times, kind="stable")
@@ -195,10 +195,10 @@ def chosen(replays: int) -> npt.NDArray[np.bool_]:
         {
             "time": times[order],
             "id": np.tile(ids, each)[order],
-            "match": np.repeat(np.arange(each), tuples)[order],
+            "match": np.repeat(np.arange(each), count)[order],
         }
     )
-    found = np.zeros((replays, tuples, each), np.bool_)
+    found = np.zeros((replays, count, each), np.bool_)
     for seed in range(replays):
         replay = ps.Join(
             streams=streams(100.0),
@@ -216,7 +216,7 @@ def chosen(replays: int) -> npt.NDArray[np.bool_]:
 
 @pytest.mark.parametrize("replays", FEW_OR_MANY)
 def test_uniform_chooses_every_match_as_often(replays: int) -> None:
-    """Each of the ten, and each tuple's, a tenth of the time: within 4 deviations, for 90 means."""
+    """Each of the ten, and each row's, a tenth of the time: within 4 deviations, for 90 means."""
     found = chosen(replays)
     for axes in ((0, 1), (0, 2)):
         means = found.mean(axis=axes)
@@ -232,14 +232,14 @@ def test_uniform_chooses_matches_of_a_tuple_independently(replays: int) -> None:
     45 p^2 and the variance 45 p^2 + 6 C(10, 3) p^3 + 6 C(10, 4) p^4 - (45 p^2)^2.
     """
     found = chosen(replays)
-    tuples = found.shape[0] * found.shape[1]
-    matches = found.reshape(tuples, -1).astype(np.float64)
-    joint = (matches.T @ matches / tuples)[np.triu_indices(10, 1)]
-    assert np.all(np.abs(joint - 0.01) < 4 * math.sqrt(0.01 * 0.99 / tuples))
+    rows = found.shape[0] * found.shape[1]
+    matches = found.reshape(rows, -1).astype(np.float64)
+    joint = (matches.T @ matches / rows)[np.triu_indices(10, 1)]
+    assert np.all(np.abs(joint - 0.01) < 4 * math.sqrt(0.01 * 0.99 / rows))
     number = matches.sum(axis=1)
     variance = 0.45 + 6 * 120 * 1e-3 + 6 * 210 * 1e-4 - 0.45**2
     pairs = float(np.mean(number * (number - 1) / 2))
-    assert abs(pairs - 0.45) < 3 * math.sqrt(variance / tuples)
+    assert abs(pairs - 0.45) < 3 * math.sqrt(variance / rows)
 
 
 @pytest.mark.parametrize("replays", FEW_OR_MANY)
@@ -257,7 +257,7 @@ def test_uniform_chooses_matches_of_different_tuples_independently(replays: int)
 
 
 def mean_held(tables: dict[str, pa.Table], key: str, fraction: float, window: float) -> float:
-    """Give the mean number of rows held, from a window after the start to one before the end."""
+    """Return the mean number of rows held, from a window after the start to one before the end."""
     join = ps.Join(
         streams=streams(window),
         on=ps.Equal(key),
@@ -278,7 +278,7 @@ def mean_held(tables: dict[str, pa.Table], key: str, fraction: float, window: fl
 
 @pytest.mark.parametrize("fraction", [0.02, 0.1, 0.5])
 def test_rows_held_are_those_of_theorem_4_2(fraction: float) -> None:
-    """Where values are equally frequent, and tuples have about 40 matches: within 5 %.
+    """Where values are equally frequent, and rows have about 40 matches: within 5 %.
 
     The theorem has the last of n matches at the end of a life. At random it comes a (n + 1)-th
     earlier, which is 2.5 %.
@@ -321,7 +321,7 @@ def test_rows_held_are_those_predicted_for_matches_at_random(fraction: float, do
 @pytest.mark.parametrize("fraction", [0.02, 0.1, 0.5])
 @pytest.mark.parametrize("curve", ["INC", "DEC", "BELL"])
 def test_rows_held_are_those_of_theorem_4_3(curve: str, fraction: float) -> None:
-    """Each tuple has its i-th match of 20 at the age at which the curve reaches i: within 5 %.
+    """Each row has its i-th match of 20 at the age at which the curve reaches i: within 5 %.
 
     They were 99.6 to 102.2 % of those predicted.
     """
