@@ -23,6 +23,8 @@ from tests.engine.soundness import assert_sound
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from _pytest.mark import ParameterSet
+
     from penstock.metrics import Metrics
 
 Tables = dict[str, pa.Table]
@@ -177,8 +179,14 @@ def counted(metrics: Metrics) -> Metrics:
     return replace(metrics, streams=streams, bytes_most=0, compared=0)
 
 
+def _marked(strategy: str, workload: str) -> ParameterSet:
+    """Leave all but one of each kind to the slow run."""
+    here = strategy in {"best", "ijoin", "uniform"} and workload == "equal"
+    return pytest.param(strategy, workload, marks=() if here else pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
-    ("strategy", "workload"), [(name, workload) for name, workload in CASES if name in LEARNING]
+    ("strategy", "workload"), [_marked(*case) for case in CASES if case[0] in LEARNING]
 )
 def test_over_several_windows_one_batch_equals_many(strategy: str, workload: str) -> None:
     join, tables = WORKLOADS[workload](strategy)
@@ -192,7 +200,7 @@ def test_over_several_windows_one_batch_equals_many(strategy: str, workload: str
     assert canonical_rows(often.result) == canonical_rows(once.result)
 
 
-@pytest.mark.parametrize(("strategy", "workload"), CASES)
+@pytest.mark.parametrize(("strategy", "workload"), [_marked(*case) for case in CASES])
 def test_a_restart_in_the_middle_changes_nothing(strategy: str, workload: str) -> None:
     join, tables = WORKLOADS[workload](strategy)
     batches = batches_of(join, tables, 5)

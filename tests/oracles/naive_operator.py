@@ -18,9 +18,9 @@ import numpy as np
 from penstock.engine.identity import content_hashes, draws
 from penstock.engine.intake import read_keys
 from penstock.engine.keys import KeyCoder
+from penstock.engine.limits import review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
-from penstock.engine.limits import review_interval
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import needs_of, row_overhead
 from penstock.engine.sizes import row_sizes
