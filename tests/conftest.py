@@ -19,14 +19,35 @@ settings.load_profile("penstock")
 # own join and against a replay, with a budget, over restarts, with damage. `make slow` has all.
 SPARK_IN_EVERY_RUN = (
     "tests/spark/test_against_spark.py::test_same_rows_as_sparks_join[0]",
-    "tests/spark/test_batch.py::test_every_predicate*",
-    "tests/spark/test_damaged_checkpoint.py::test_a_missing_file",
+    "tests/spark/test_batch.py::test_every_predicate[[]equal of two*",
     "tests/spark/test_equals_replay.py::test_within_a_budget[[]equal*",
     "tests/spark/test_estimate.py::test_equals_the_formulas_by_group_and_window",
     "tests/spark/test_frames.py::*",
     "tests/spark/test_own_strategy.py::*",
     "tests/spark/test_restart.py::test_another_number_of_shards_is_refused*",
     "tests/spark/test_values.py::test_payload",
+)
+
+# And without Spark `make test` leaves out what takes long and rarely breaks alone: statistics over
+# many replays, whole studies, examples and benchmarks, further cases of a promise that has one.
+LATER = (
+    "tests/capacity/test_match_shares.py::*",
+    "tests/conformance/test_conformance.py::test_a_strategy_from_outside_conforms*",
+    "tests/conformance/test_conformance.py::test_a_strategy_of_the_table_may_be_an_object*",
+    "tests/demo/test_scenario.py::*",
+    "tests/engine/test_importance.py::test_fairness_costs_importance*",
+    "tests/engine/test_importance.py::test_worth_finds_more*",
+    "tests/engine/test_sampling.py::test_a_large_sample*",
+    "tests/engine/test_sampling.py::test_where_the_fraction_rises*",
+    "tests/statistics/test_sampling_memory.py::*",
+    "tests/strategies/test_coverage.py::*",
+    "tests/strategies/test_sampling.py::*",
+    "tests/studies/test_kulkarni08.py::test_no_contender*",
+    "tests/studies/test_kulkarni08.py::test_pictures*",
+    "tests/test_benchmarks.py::*",
+    "tests/test_examples.py::*",
+    "tests/test_extending.py::test_each_conforms*of three*",
+    "tests/test_extending.py::test_each_conforms*within*",
 )
 
 
@@ -41,12 +62,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     take its place when the JIT is off, do the same but warn.
     """
     for item in items:
-        if item.get_closest_marker("spark") is not None and not any(
-            fnmatch(item.nodeid, pattern) for pattern in SPARK_IN_EVERY_RUN
-        ):
+        with_spark = item.get_closest_marker("spark") is not None
+        if (with_spark and not _is_among(item, SPARK_IN_EVERY_RUN)) or _is_among(item, LATER):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
     items.sort(key=lambda item: "test_crash" not in item.nodeid)
     if JIT_IS_OFF:
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered"))
+
+
+def _is_among(item: pytest.Item, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch(item.nodeid, pattern) for pattern in patterns)

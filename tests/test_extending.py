@@ -55,5 +55,5 @@ def test_sub_windows_are_refused_where_they_are_not_served() -> None:
     with pytest.raises(ps.SpecificationError) as error:
         join.replay({"a": table, "b": table})
     assert str(error.value) == (
-        "Probe.sub_windows must be for a join on Equal so far; got Within; probe whole windows"
+        "Probe.sub_windows must be for a join on Equal so far; got 'Within'; probe whole windows"
     )

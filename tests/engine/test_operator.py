@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import penstock as ps
-from penstock.engine import operator, payload
+from penstock.engine import limits, operator, payload
 from penstock.engine.kernels.results import ENOUGH, make_results
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
@@ -81,8 +81,8 @@ def test_hundreds_of_rows_of_three_streams_join_as_their_naive_twin(
 def test_where_the_loop_stops_changes_nothing(name: str, pick: Pick) -> None:
     case = make_case(pick, KINDS[name], streams=3, strategy="random", size=Size(rows=8))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operator, "_FEWEST", 5)
-        patch.setattr(operator, "_MOST", 5)
+        patch.setattr(limits, "_FEWEST", 5)
+        patch.setattr(limits, "_MOST", 5)
         patch.setattr(operator, "make_results", partial(make_results, size=1))
         patch.setattr(payload, "MOST_ROWS", 3)
         assert_twins(case)

@@ -188,6 +188,11 @@ def _one(goal: Goal, said: object) -> Strategy:
             )
         return said
     served = [name for name, kind in STRATEGIES.items() if isinstance(goal, kind.serves)]
+    if not served:
+        goals = ", ".join(f"{kind.__name__}()" for kind in _CHOICES)
+        raise SpecificationError(
+            must("goal", "one that a strategy serves", goal, f"served so far: {goals}")
+        )
     name = _CHOICES[type(goal)](goal) if said is None else said
     if not isinstance(name, str):
         hint = "derive it from penstock.strategies.Strategy (docs/extending.md)"
