@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ class LiveView(View):
         )
 
     @cached_property
-    def streams(self) -> tuple[StreamView, ...]:
+    def streams(self) -> tuple[LiveStream, ...]:
         """What is known of each stream."""
         return tuple(self._stream(s) for s in range(len(self._sources.plan.sides)))
 
@@ -129,29 +129,29 @@ class LiveView(View):
         observer = self._sources.observer
         return False if observer is None else observer.evidence.is_decided
 
-    def _stream(self, s: int) -> StreamView:
+    def _stream(self, s: int) -> LiveStream:
         store, observer, rater = self._sources.store, self._sources.observer, self._sources.rater
-        seen: dict[str, Any] = {}
+        known: dict[str, Any] = {}
         if observer is not None:
-            seen = {"rate": observer.rates.of(s), "outlook": observer.outlooks[s]}
-        if self.is_division_due and self._sources.needs.frequencies:
-            keys = self._keys(s)
-            seen |= {"keys": keys, "sampled": self._sampled(s) if keys is None else None}
-        return StreamView(
-            self._sources.plan.sides[s].name,
-            rater.waits[s],
-            float(store.memory.lives["span"][s]),
+            known = {"rate": observer.rates.of(s), "outlook": observer.outlooks[s]}
+        return LiveStream(
+            self,
+            s,
+            name=self._sources.plan.sides[s].name,
+            life=rater.waits[s],
+            part=float(store.memory.lives["span"][s]),
             held=int(store.memory.streams["held"][s]),
             share=float(store.memory.streams["share"][s]),
             importance=rater.importance[s],
             usual_importance=rater.usual_importance[s],
             given_matches=rater.given_matches(s),
-            **seen,
+            **known,
         )
 
-    def _keys(self, s: int) -> KeySample | None:
+    def keys_of(self, s: int) -> KeySample | None:
+        """Return a sample of a stream's keys, if a division is due and they are counted."""
         observer, needs = self._sources.observer, self._sources.needs
-        if observer is None or observer.likeliness is None:
+        if not self.is_division_due or observer is None or observer.likeliness is None:
             return None
         values = observer.likeliness.values(s, needs.key_sample)
         if values is None:
@@ -160,8 +160,11 @@ class LiveView(View):
         per_time = match_rates(observer, s, keys, keys) if needs.match_rates else np.zeros(0)
         return KeySample(observer.likeliness.of(s, keys, keys), rows, per_time)
 
-    def _sampled(self, s: int) -> SampledRows | None:
+    def sampled_of(self, s: int) -> SampledRows | None:
+        """Return a stream's rows in a sample, if a division is due."""
         store = self._sources.store
+        if not self.is_division_due:
+            return None
         rows = store.in_queue(s)
         chances = store.retention.chances(store.memory, rows)
         sizes = store.retention.sizes(store.memory, rows)
@@ -175,8 +178,33 @@ class LiveView(View):
         What rows are held, and what has fitted, changes with every row.
         """
         known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(View)}
-        known["streams"] = tuple(replace(each, held=0) for each in self.streams)
+        known["streams"] = tuple(each.for_rating() for each in self.streams)
         return View(**known | {"selectivities": np.zeros(0), "fraction": np.inf, "lived": 0.0})
+
+
+class LiveStream(StreamView):
+    """One stream of a live view: its keys are sampled only if they are asked for."""
+
+    _view: LiveView
+    _number: int
+
+    def __init__(self, view: LiveView, number: int, **known: Any) -> None:  # noqa: ANN401
+        self.__dict__.update(known, _view=view, _number=number)
+
+    @cached_property
+    def keys(self) -> KeySample | None:
+        """A sample of its keys."""
+        return self._view.keys_of(self._number)
+
+    @cached_property
+    def sampled(self) -> SampledRows | None:
+        """Its rows in a sample."""
+        return self._view.sampled_of(self._number)
+
+    def for_rating(self) -> StreamView:
+        """Return what is the same until the next review."""
+        known = {each.name: getattr(self, each.name) for each in fields(StreamView)}
+        return StreamView(**known | {"held": 0, "keys": None, "sampled": None})
 
 
 def match_rates(observer: Observer, s: int, values: Array, words: Integers) -> Floats:

@@ -271,3 +271,10 @@ def rebuild(memory: Memory, stream: int, rows: Integers, grades: Integers) -> No
     memory.retained.grid.grids[stream]["cursor"] = 0
     for at in range(rows.size):
         enter(memory, rows[at], stream, grades[at])
+
+
+@kernel
+def set_grades(arrivals: Array, places: Integers, grades: Integers) -> None:
+    """Set the grades of arrivals at some places."""
+    for i in range(places.size):
+        arrivals[places[i]]["grade"] = grades[i]

@@ -144,7 +144,7 @@ class LowestScoreFirst(Retention):
 
     def grade(self, arrivals: Array, places: Integers, ratings: Floats) -> None:
         """Note the grades of ratings."""
-        arrivals["grade"][places] = self._grades(ratings)
+        grid.set_grades(arrivals, places, self._grades(ratings))
 
     def rate_again(self, memory: Memory, s: int, rows: Integers, ratings: Floats) -> None:
         """Put a stream's rows into the cells of their ratings."""
