@@ -18,7 +18,7 @@ settings.load_profile("penstock")
 # A query of Spark takes seconds, so `make test` has a handful of them: the operator against Spark's
 # own join and against a replay, with a budget, over restarts, with damage. `make slow` has all.
 SPARK_IN_EVERY_RUN = (
-    "tests/spark/test_against_spark.py::test_same_rows_as_sparks_join[0]",
+    "tests/spark/test_against_spark.py::test_same_rows_as_sparks_join[[]0]",
     "tests/spark/test_batch.py::test_every_predicate[[]equal of two*",
     "tests/spark/test_equals_replay.py::test_within_a_budget[[]equal*",
     "tests/spark/test_estimate.py::test_equals_the_formulas_by_group_and_window",

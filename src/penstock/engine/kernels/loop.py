@@ -131,6 +131,8 @@ def join(
             rule["arrivals"] += 1
             memory.queue[place] = NOTHING
             _count_shed(memory, stream, actions)
+            if rule["held"] > arrival["limit"]:
+                shrink_to(memory, wide(arrival["limit"]))
             continue
         if sheds:
             rule["probe_chance"] = memory.chances[at, 0]
