@@ -19,7 +19,7 @@ demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 	@$(BIN)/penstock demo
 
 # Two workers: the machines that run this have at least two cores.
-test: java $(COMPILED) ## Run what a change most often breaks: five minutes on two cores
+test: java $(COMPILED) ## Run what a change most often breaks
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m "nojit and not slow" tests
