@@ -48,10 +48,30 @@ def decoded(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _combined(column: pa.ChunkedArray) -> pa.Array:
     # Offsets of 32 bits end at 2 GiB of text; the large types do not.
-    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-    if column.type in wide:
-        column = column.cast(wide[column.type])
+    wide = _widened(column.type)
+    if wide != column.type:
+        column = column.cast(wide)
     return column.combine_chunks()
+
+
+def _widened(kind: pa.DataType) -> pa.DataType:
+    """Return a type with offsets of 64 bits.
+
+    >>> _widened(pa.struct({"a": pa.list_(pa.string())}))
+    StructType(struct<a: large_list<item: large_string>>)
+    """
+    types = pa.types
+    if types.is_string(kind):
+        return pa.large_string()
+    if types.is_binary(kind):
+        return pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_widened(field.type)) for field in kind])
+    if types.is_list(kind) or types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_widened(kind.value_type)))
+    if types.is_map(kind):
+        return pa.map_(_widened(kind.key_type), _widened(kind.item_type))
+    return kind
 
 
 def as_numpy(

@@ -45,6 +45,8 @@ class OperatorCounters:
         Rows that may be held; None without a budget.
     measured
         Each stream's rows so far, and their bytes, where the budget is in bytes.
+    bytes_most
+        The most that was held, where the budget is in bytes.
     state_bytes
         Of what is saved.
     emitted_before
@@ -55,6 +57,7 @@ class OperatorCounters:
     shards: int
     row_limit: int | None
     measured: Integers | None
+    bytes_most: int | None
     state_bytes: int
     emitted_before: int
 
@@ -101,7 +104,7 @@ def account(
         emitted=int(rule["produced"][0]),
         budget_rows=counters.row_limit,
         held_most=int(rule["held_most"][0]),
-        bytes_most=round(total_bytes),
+        bytes_most=round(total_bytes) if counters.bytes_most is None else counters.bytes_most,
         state_bytes=counters.state_bytes,
         inserted=int(records["inserted"].sum()),
         compared=int(rule["compared"][0]),

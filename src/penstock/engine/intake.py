@@ -151,7 +151,7 @@ def read_keys(
 class Merged:
     """All streams' rows as one sequence of arrivals, in time order.
 
-    Priorities and limits are 0, for the caller to fill in.
+    Ratings and costs are 0, for the caller to fill in.
     """
 
     arrivals: Array

@@ -1,8 +1,13 @@
-"""How many rows a shard may hold, by its part of the budget."""
+"""How much a shard may hold, by its part of the budget.
+
+The limit is a number of rows, of which each takes up 1, or of words of 8 bytes, of which each takes
+up what it was measured to have: its payload, and what it costs besides. The compiled loop compares
+what is taken with the limit at every arrival, so it is never exceeded.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -10,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from penstock.budget import Budget
-    from penstock.engine.arrays import Integers
+    from penstock.engine.arrays import Array, Integers
     from penstock.engine.intake import Merged
+
+_Size = TypeVar("_Size", int, "Integers")
 
 # Arrivals per call of the compiled loop: memory is reserved for so many, and what is decided on is
 # reviewed as often, at the same arrivals whatever batches they come in. Fewer where memory is
@@ -19,6 +26,9 @@ if TYPE_CHECKING:
 _FEWEST, _MOST = 256, 8192
 # Rows are numbered with 32 bits.
 _MOST_ROWS = 2**31 - 1
+# Bytes are counted in words, so that 32 bits suffice for a row of up to 16 GiB.
+_WORD = 8
+_LARGEST = 2**31 - 1
 
 
 class Limits:
@@ -28,6 +38,8 @@ class Limits:
     ----------
     budget
         Of the whole join; None without one.
+    rule
+        What holds for the whole join, in the memory that the kernels work on.
     row_overhead
         Bytes that a row costs besides its payload.
     streams
@@ -37,56 +49,67 @@ class Limits:
 
     Attributes
     ----------
-    bytes
-        That may be held; None if the budget is not in bytes.
+    in_bytes
+        Whether the budget is in bytes.
+    most_rows
+        That can ever be held; None without a budget.
     rows
-        That may be held now; None without a budget.
+        That may be held, as of the last review: where the budget is in bytes, as many as it takes
+        of those that are held. None without a budget.
     measured
         Where the budget is in bytes: each stream's rows so far, and their bytes.
     """
 
     def __init__(
-        self, budget: Budget | None, row_overhead: int, streams: int, *, shard: int, shards: int
+        self,
+        budget: Budget | None,
+        rule: Array,
+        row_overhead: int,
+        streams: int,
+        *,
+        shard: int,
+        shards: int,
     ) -> None:
+        self._rule = rule
         self._row_overhead = row_overhead
-        self._is_fixed = budget is not None and budget.rows is not None
-        self.bytes: int | None = None
-        self.rows: int | None = None
+        self.in_bytes = False
+        self.most_rows: int | None = None
         self.measured: Integers = np.zeros((streams, 2), np.int64)
+        limit = np.iinfo(np.int64).max
         if budget is not None and budget.rows is not None:
-            self.rows = _part(budget.rows, shard, shards)
+            limit = min(_part(budget.rows, shard, shards), _MOST_ROWS)
+            self.most_rows = limit
         elif budget is not None and budget.memory_bytes is not None:
-            self.bytes = _part(budget.memory_bytes, shard, shards)
-            self.rows = self.bytes // row_overhead  # until rows have been measured
+            self.in_bytes = True
+            limit = _part(budget.memory_bytes, shard, shards) // _WORD
+            self.most_rows = min(limit // _words(row_overhead), _MOST_ROWS)
+        rule["limit"] = limit
+        rule["has_costs"] = self.in_bytes
+        self.rows = self.most_rows
 
-    def set(self, merged: Merged, sizes: Sequence[Integers]) -> None:
-        """Set how many rows may be held once each arrival has been dealt with.
+    def costs(self, sizes: Integers) -> Integers:
+        """Return how much of the limit rows of these sizes take up, where it is in bytes."""
+        return np.minimum(_words(self._row_overhead + sizes), _LARGEST)
 
-        Parameters
-        ----------
-        merged
-            The arrivals of a batch.
-        sizes
-            Bytes of each stream's rows, where the budget is in bytes.
-        """
-        arrivals = merged.arrivals
-        if self._is_fixed and self.rows is not None:
-            arrivals["limit"] = min(self.rows, _MOST_ROWS)
-        if self.bytes is None or not arrivals.size:
+    def set_costs(self, merged: Merged, sizes: Sequence[Integers]) -> None:
+        """Set what each arrival would take up, by the bytes of each stream's rows."""
+        if not self.in_bytes or not merged.arrivals.size:
             return
-        # The mean size so far of the rows of the stream that has the largest: whatever mix of
-        # streams is held fits, and the same rows give the same limit whatever batches they came in.
-        spread = merged.spread(sizes)
-        row_size = np.zeros(arrivals.size)
-        for s in range(len(sizes)):
-            mine = (arrivals["stream"] == s) & (arrivals["blank"] == 0)
-            rows = self.measured[s, 0] + np.cumsum(mine)
-            total = self.measured[s, 1] + np.cumsum(np.where(mine, spread, 0))
-            row_size = np.maximum(row_size, total / np.maximum(rows, 1))
-            self.measured[s] = rows[-1], total[-1]
-        limits = self.bytes / (self._row_overhead + row_size)
-        arrivals["limit"] = np.clip(limits, len(sizes), _MOST_ROWS)
-        self.rows = int(arrivals["limit"][-1])
+        merged.arrivals["cost"] = self.costs(merged.spread(sizes))
+        for s, own in enumerate(sizes):
+            self.measured[s] += own.size, own.sum()
+
+    def review(self) -> int:
+        """Return how many rows may be held by what those in memory take up now."""
+        if self.in_bytes and self._rule["held"][0]:
+            rows = int(self._rule["limit"][0]) * int(self._rule["held"][0])
+            self.rows = max(1, rows // int(self._rule["taken"][0]))
+        return self.rows or 0
+
+    @property
+    def bytes_most(self) -> int | None:
+        """The most that was held, where the budget is in bytes."""
+        return int(self._rule["taken_most"][0]) * _WORD if self.in_bytes else None
 
 
 def review_interval(rows: int | None) -> int:
@@ -98,6 +121,15 @@ def review_interval(rows: int | None) -> int:
     if rows is None:
         return _MOST
     return min(_MOST, max(_FEWEST, 1 << max(0, (rows // 4).bit_length() - 1)))
+
+
+def _words(size: _Size) -> _Size:
+    """Return bytes as words, rounded up.
+
+    >>> [_words(size) for size in (0, 1, 8, 9)]
+    [0, 1, 1, 2]
+    """
+    return -(-size // _WORD)
 
 
 def _part(whole: int, shard: int, shards: int) -> int:

@@ -20,7 +20,7 @@ from penstock.engine.keys import KeyCoder
 from penstock.engine.limits import Limits, review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
-from penstock.engine.payload import Payload
+from penstock.engine.payload import Payload, piece_bounds
 from penstock.engine.ratings import check_importance, draw, given_matches
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
@@ -83,7 +83,14 @@ class Operator:
         if self.strategies:
             retention = retention_of(plan, self.strategies, None, lives.parts)
         self.store = Store(plan, lives, retention)
-        self.limits = Limits(budget, self.store.row_overhead, count, shard=shard, shards=shards)
+        self.limits = Limits(
+            budget,
+            self.store.memory.rule,
+            self.store.row_overhead,
+            count,
+            shard=shard,
+            shards=shards,
+        )
         self.payloads = [Payload(self.store, s, side.schema) for s, side in enumerate(plan.sides)]
         self.scores = scores_of(plan, self.payloads)
         self.importance_estimate = ImportanceEstimate()
@@ -105,7 +112,7 @@ class Operator:
         self._read_options = ReadOptions(
             order=needs is not None,
             identities=needs is not None and needs.draws,
-            sizes=self.limits.bytes is not None,
+            sizes=self.limits.in_bytes,
             hashes=needs is not None,
         )
         self.monitor: Monitor | None = None
@@ -115,7 +122,6 @@ class Operator:
             self.reviewer = Reviewer(
                 plan, self.strategies, self.store, self.coder, self.limits.rows or 0, self.scores
             )
-        self._interval = review_interval(self.limits.rows)
         self.reviewed = -1  # arrivals at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
 
@@ -162,7 +168,7 @@ class Operator:
         ]
         merged = merge(self.plan, sides, places, ticks)
         given = self._rate(sides, merged)
-        self.limits.set(merged, [side.sizes for side in sides])
+        self.limits.set_costs(merged, [side.sizes for side in sides])
         self.emitted_before = int(self.store.memory.rule["produced"][0])
         yield from self._join(merged.arrivals, given)
         for s, placed in enumerate(places):
@@ -201,7 +207,7 @@ class Operator:
         side, payload, counters = self.plan.sides[s], self.payloads[s], self.counters[s]
         table = tables.get(side.name)
         if table is not None:
-            payload.begin(table.combine_chunks())
+            payload.begin(table)
             counters.arrived += table.num_rows
             counters.payload_bytes += table.nbytes
         return read_side(
@@ -236,7 +242,6 @@ class Operator:
         return min(times)
 
     def _join(self, arrivals: Array, given: Floats | None) -> Iterator[pa.Table]:
-        most = None if self.limits.rows is None else int(arrivals["limit"].max(initial=0))
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
@@ -247,7 +252,7 @@ class Operator:
         at = 0
         while at < arrivals.size:
             stop = self._begin_piece(arrivals, at)
-            self.store.reserve(stop - at, most)
+            self.store.reserve(stop - at, self.limits.most_rows)
             reached = join(
                 self.store.memory,
                 self._partial,
@@ -260,37 +265,44 @@ class Operator:
             if self.reviewer is not None:
                 self.reviewer.end_piece(arrivals, at, reached)
             if self._produced.produced[0] >= ENOUGH:
-                yield self._results()
+                yield from self._results()
             elif reached < stop:
                 self._produced = grown(self._produced)
             at = reached
         if self._produced.produced[0]:
-            yield self._results()
+            yield from self._results()
 
     def _begin_piece(self, arrivals: Array, at: int) -> int:
         """Act on what has changed before an arrival; return where the next change may be."""
         arrived = int(self.store.memory.rule["arrivals"][0])
-        stop = min(at + self._interval - arrived % self._interval, arrivals.size)
+        is_due = self.reviewed < 0 or arrived >= self.reviewed + review_interval(self.limits.rows)
+        if is_due:
+            self.reviewed = arrived
+            self.limits.review()
+        to_next = self.reviewed + review_interval(self.limits.rows) - arrived
+        stop = min(at + to_next, arrivals.size)
         if self.scores is not None:
             stop = self.scores.next_edge(at, stop)
             if self.scores.is_redefined(at) and self.reviewer is not None:
                 self.reviewer.redefine()
-        if arrived % self._interval == 0 and arrived != self.reviewed:
-            self.reviewed = arrived
-            self._review(int(arrivals["limit"][at]))
+        if is_due:
+            self._review(self.limits.rows or 0)
         if self.reviewer is not None:
             stop = self.reviewer.next_edge(at, stop)
             self.reviewer.begin_piece(arrivals, at, stop)
         return stop
 
-    def _review(self, limit: int) -> None:
-        """Reconsider what is decided on; called after every so many arrivals."""
+    def _review(self, rows: int) -> None:
+        """Reconsider what is decided on, where so many rows may be held.
+
+        Called after every so many arrivals.
+        """
         self._review_order()
         if self.monitor is not None:
-            self.monitor.allow(limit)
+            self.monitor.allow(rows)
             self.monitor.review()
         if self.reviewer is not None:
-            self.reviewer.review(limit)
+            self.reviewer.review(rows)
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -304,13 +316,18 @@ class Operator:
             for name in ("faced", "found"):
                 memory.pairs[name] //= 2
 
-    def _results(self) -> pa.Table:
-        """Turn the references that were produced into rows."""
+    def _results(self) -> Iterator[pa.Table]:
+        """Turn the references that were produced into rows, in pieces of not too many bytes."""
+        count = int(self._produced.produced[0])
+        for start, stop in piece_bounds(self.payloads, self._produced.refs[:count]):
+            yield self._piece(start, stop)
+        self._produced.produced[0] = 0
+
+    def _piece(self, start: int, stop: int) -> pa.Table:
+        """Turn some of the references that were produced into rows."""
         results = self._produced
-        count = int(results.produced[0])
-        results.produced[0] = 0
-        refs, times = results.refs[:count], results.times[:count].copy()
-        weights = np.ones(count)
+        refs, times = results.refs[start:stop], results.times[start:stop].copy()
+        weights = np.ones(stop - start)
         schema = self.plan.result_schema
         columns = []
         for s, payload in enumerate(self.payloads):
@@ -318,16 +335,16 @@ class Operator:
             columns.append(as_struct(table, schema.field(s).type))
         columns.append(self.plan.time.to_arrow(times))
         if self.plan.is_sample:
-            weights = results.weights[:count].copy()
+            weights = results.weights[start:stop].copy()
         columns.append(pa.array(weights))
         if self.plan.is_sample:
-            columns.append(pa.array(results.clusters[:count] * self.shards + self.shard))
+            columns.append(pa.array(results.clusters[start:stop] * self.shards + self.shard))
         if self.scores is not None:
             importance = self.scores.of_results(refs, times)
-            stands_for = np.zeros(count)
+            stands_for = np.zeros(stop - start)
             if self.store.memory.rule["weighs"][0] and self.store.memory.rule["notes"][0]:
-                stands_for = results.stands_for[:count]
-            self.importance_estimate.add(importance, stands_for, results.witnesses[:count])
+                stands_for = results.stands_for[start:stop]
+            self.importance_estimate.add(importance, stands_for, results.witnesses[start:stop])
             columns.append(pa.array(importance))
         return pa.Table.from_arrays(columns, schema=schema)
 
@@ -344,7 +361,8 @@ class Operator:
                 shard=self.shard,
                 shards=self.shards,
                 row_limit=self.limits.rows,
-                measured=None if self.limits.bytes is None else self.limits.measured,
+                measured=self.limits.measured if self.limits.in_bytes else None,
+                bytes_most=self.limits.bytes_most,
                 state_bytes=sum(seal.size for seal in self.saved.values()),
                 emitted_before=self.emitted_before,
             ),

@@ -15,15 +15,23 @@ import pyarrow as pa
 
 from penstock.engine.kernels.layout import REF_BITS, REF_MASK
 from penstock.engine.kernels.settle import settle
+from penstock.engine.sizes import row_sizes, widest_row
+from penstock.engine.wide import combined, runs, take
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.engine.arrays import Floats, Indices, Integers, Mask
     from penstock.engine.store import Store
 
-# Rows of a sub-window at most: a few megabytes, a good size for state stores.
+# Rows and bytes of a sub-window at most, unless one row is larger: a few megabytes as a rule, a good
+# size for state stores.
 MOST_ROWS = 1 << 15
+MOST_BYTES = 1 << 26
+# Bytes of results that are put together at a time.
+_RESULT_BYTES = 1 << 27
+# The key of `Payload.look_up` for the sizes of rows; those of importance are not negative.
+_SIZES = -1
 
 
 @dataclass
@@ -37,6 +45,12 @@ class SubWindow:
     likeliness: Floats
     ratings: Floats | None = None  # what rows are kept in order by, where that never changes
     looked_up: dict[int, Floats] = field(default_factory=dict)  # see `Payload.look_up`
+    widest: int = 0  # no row has more bytes
+    size: int = 0  # bytes of the table
+
+    def __post_init__(self) -> None:
+        """Measure the table."""
+        self.size = self.table.nbytes
 
 
 class Payload:
@@ -47,6 +61,8 @@ class Payload:
         self._stream = stream
         self._serials = 0
         self.batch = schema.empty_table()
+        self._batch_size = 0
+        self._widest = 0  # row of the batch
         self._looked_up: dict[int, Floats] = {}  # of the batch
         self.sub_windows: dict[int, SubWindow] = {}  # by number, the oldest first
 
@@ -67,25 +83,37 @@ class Payload:
         """Return the payload of the referenced rows, in the order of the references."""
         numbers = refs >> REF_BITS
         if not self.sub_windows or not numbers.any():
-            return self.batch.take(pa.array(refs))
+            return take([self.batch], refs, self._batch_size)
         starts = np.zeros(max(self.sub_windows) + 1, np.int64)
         tables = [self.batch]
+        size = self._batch_size
         end = self.batch.num_rows
         wanted = np.zeros(starts.size, np.bool_)
         wanted[numbers] = True
         wanted[0] = False  # the batch itself, already in `tables`
         for number in np.flatnonzero(wanted):
             starts[number] = end
-            table = self.sub_windows[int(number)].table
-            tables.append(table)
-            end += table.num_rows
-        everything = pa.concat_tables(tables)
-        return everything.take(pa.array(starts[numbers] + (refs & REF_MASK)))
+            window = self.sub_windows[int(number)]
+            tables.append(window.table)
+            end += window.table.num_rows
+            size += window.size
+        return take(tables, starts[numbers] + (refs & REF_MASK), size)
 
     def begin(self, batch: pa.Table) -> None:
         """Set the batch that is joined next."""
-        self.batch = batch
+        self.batch = combined(batch)
+        self._batch_size = batch.nbytes
+        self._widest = widest_row(batch)
         self._looked_up = {}
+
+    @property
+    def widest(self) -> int:
+        """Bytes that no row has more of."""
+        return max([self._widest, *(window.widest for window in self.sub_windows.values())])
+
+    def sizes(self, refs: Integers) -> Integers:
+        """Return the bytes of each referenced row."""
+        return self.look_up(refs, _SIZES, _sizes_as_floats).astype(np.int64)
 
     def look_up(self, refs: Integers, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
         """Return a number for each referenced row, computed once for each table and key."""
@@ -116,10 +144,14 @@ class Payload:
     def settle(self, rows: Indices) -> None:
         """Keep the given rows of the batch, which are in time order, and drop the other rows."""
         index = self._store.memory.rows["ref"][rows] & REF_MASK
-        for start in range(0, rows.size, MOST_ROWS):
-            part = index[start : start + MOST_ROWS]
-            self._add(_take(self.batch, part, rows.size), rows[start : start + MOST_ROWS])
-        self.begin(self.batch.slice(0, 0))
+        if self._batch_size <= MOST_BYTES:
+            sizes = np.zeros(rows.size, np.int64)
+        else:
+            sizes = self.sizes(index)
+        for start, stop in runs(sizes, MOST_BYTES, MOST_ROWS):
+            table = _take(self.batch, index[start:stop], rows.size, self._batch_size)
+            self._add(table, rows[start:stop], self._widest)
+        self.begin(self.batch.schema.empty_table())
         self._tidy()
 
     def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:
@@ -131,6 +163,7 @@ class Payload:
             np.zeros(live.size, np.int32),
             np.zeros(live.size, np.int64),
             np.zeros(live.size, np.float64),
+            widest=widest_row(table),
         )
         self.sub_windows[number] = window
         self._store.memory.dead[self._stream, number] = live.size - int(live.sum())
@@ -141,7 +174,7 @@ class Payload:
         """Return the number of the sub-window with a serial."""
         return next(n for n, window in self.sub_windows.items() if window.serial == serial)
 
-    def _add(self, table: pa.Table, rows: Indices) -> None:
+    def _add(self, table: pa.Table, rows: Indices, widest: int) -> None:
         number = self._free_number()
         memory = self._store.memory
         memory.dead[self._stream, number] = 0
@@ -151,6 +184,7 @@ class Payload:
             rows.copy(),
             np.empty(rows.size, np.int64),
             np.empty(rows.size, np.float64),
+            widest=widest,
         )
         settle(memory, window.rows, number, window.arrival_numbers, window.likeliness)
         window.ratings = self._store.retention.ratings(memory, window.rows.astype(np.int64))
@@ -167,7 +201,10 @@ class Payload:
         for number in [n for n in self.sub_windows if not self.count_live(n)]:
             del self.sub_windows[number]
         for group in _groups(
-            [(n, w.rows.size, self.count_live(n)) for n, w in self.sub_windows.items()]
+            [
+                (n, w.rows.size, self.count_live(n), w.size // max(1, w.rows.size))
+                for n, w in self.sub_windows.items()
+            ]
         ):
             self._join(group)
 
@@ -177,7 +214,7 @@ class Payload:
         windows = [self.sub_windows[n] for n in numbers]
         table = pa.concat_tables(
             [
-                _take(window.table, np.flatnonzero(live), int(live.sum()))
+                _take(window.table, np.flatnonzero(live), int(live.sum()), window.size)
                 for window, live in zip(windows, lives, strict=True)
             ]
         ).combine_chunks()
@@ -187,41 +224,66 @@ class Payload:
         before = {n: self.sub_windows[n] for n in order[:first]}
         after = {n: self.sub_windows[n] for n in order[first + len(numbers) :]}
         self.sub_windows = before | after
-        self._add(table, rows)
+        self._add(table, rows, max(window.widest for window in windows))
         (made,) = self.sub_windows.keys() - before.keys() - after.keys()
         self.sub_windows = before | {made: self.sub_windows[made]} | after
 
 
-def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
-    """Return which runs of (number, rows, live rows) to merge, the oldest first.
+def piece_bounds(payloads: Sequence[Payload], refs: Integers) -> list[tuple[int, int]]:
+    """Cut results, of which each has a reference per stream, so that a piece has not too much."""
+    if len(refs) * sum(payload.widest for payload in payloads) <= _RESULT_BYTES:
+        return [(0, len(refs))]
+    sizes = np.zeros(len(refs), np.int64)
+    for s, payload in enumerate(payloads):
+        sizes += payload.sizes(np.ascontiguousarray(refs[:, s]))
+    return runs(sizes, _RESULT_BYTES, len(refs))
+
+
+def _sizes_as_floats(table: pa.Table) -> Floats:
+    return row_sizes(table).astype(np.float64)
+
+
+def _groups(windows: list[tuple[int, int, int, int]]) -> list[list[int]]:
+    """Return which runs of (number, rows, live rows, bytes per row) to merge, the oldest first.
 
     A sub-window is full of gaps if it has lost half of its rows. The newest ones are merged while
     each is no larger than all after it together, like carries in binary counting. So every row is
     moved log(n) times at most, and at most log(n) sub-windows are small.
 
     >>> _groups(
-    ...     [(1, 300, 290), (2, 700, 300), (3, 700, 310), (4, 90, 90), (5, 40, 40), (6, 50, 50)]
+    ...     [
+    ...         (1, 300, 290, 8),
+    ...         (2, 700, 300, 8),
+    ...         (3, 700, 310, 8),
+    ...         (4, 90, 90, 8),
+    ...         (5, 40, 40, 8),
+    ...         (6, 50, 50, 8),
+    ...     ]
     ... )
     [[2, 3], [4, 5, 6]]
     """
     groups: list[list[int]] = []
     tail: list[int] = []
-    following = 0
-    for number, _, live in reversed(windows):
-        if tail and (live > following or live + following > MOST_ROWS):
+    following = size = 0
+    for number, _, live, each in reversed(windows):
+        fits = live + following <= MOST_ROWS and size + live * each <= MOST_BYTES
+        if tail and (live > following or not fits):
             break
         tail.insert(0, number)
         following += live
+        size += live * each
     gaps: list[int] = []
-    total = 0
-    for number, rows, live in windows[: len(windows) - len(tail)]:
-        if 2 * live <= rows and total + live <= MOST_ROWS:
+    total = size = 0
+    for number, rows, live, each in windows[: len(windows) - len(tail)]:
+        fits = total + live <= MOST_ROWS and size + live * each <= MOST_BYTES
+        if 2 * live <= rows and fits:
             gaps.append(number)
             total += live
+            size += live * each
             continue
         if gaps:
             groups.append(gaps)
-        gaps, total = ([number], live) if 2 * live <= rows else ([], 0)
+        gaps, total, size = ([number], live, live * each) if 2 * live <= rows else ([], 0, 0)
     if gaps:
         groups.append(gaps)
     if len(tail) > 1 or (tail and 2 * windows[-1][2] <= windows[-1][1]):
@@ -229,9 +291,9 @@ def _groups(windows: list[tuple[int, int, int]]) -> list[list[int]]:
     return groups
 
 
-def _take(table: pa.Table, index: Integers, kept: int) -> pa.Table:
-    """Return rows of a table; as a view if they are one run and half of the table is kept."""
+def _take(table: pa.Table, index: Integers, kept: int, size: int) -> pa.Table:
+    """Return rows of a table of a size in bytes; as a view if they are one run and half of the table is kept."""
     run = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
     if run and 2 * kept >= table.num_rows:
         return table.slice(int(index[0]), index.size)
-    return table.take(pa.array(index))
+    return take([table], index, size)

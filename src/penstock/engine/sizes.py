@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.columns import decoded
+from penstock.columns import decoded, plain
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Integers
@@ -24,6 +24,21 @@ def row_sizes(table: pa.Table) -> Integers:
     for column in table.columns:
         sizes += _sizes(decoded(column))
     return sizes
+
+
+def widest_row(table: pa.Table) -> int:
+    """Return bytes that no row of a table has more of: those of each column's largest value.
+
+    >>> widest_row(pa.table({"a": [1, 2], "b": ["x", "four"]}))
+    18
+    """
+    widest = 0
+    for column in table.columns:
+        try:
+            widest += 1 + (plain(column.type).bit_width + 7) // 8
+        except ValueError:  # no fixed width
+            widest += int(_sizes(decoded(column)).max(initial=0))
+    return widest
 
 
 def _sizes(array: pa.Array) -> Integers:

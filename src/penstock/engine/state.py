@@ -30,6 +30,7 @@ from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.learned import of_retention, put_back, read_learned, write_learned
 from penstock.engine.operator import Operator, Seal, as_struct
+from penstock.engine.sizes import row_sizes
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
 
-FORMAT = 6
+FORMAT = 7
 
 _LEARNED = "learned"
 
@@ -65,6 +66,7 @@ _STREAM_FIELDS = [
 ]
 _RULE_FIELDS = [
     "held_most",
+    "taken_most",
     "arrivals",
     "compared",
     "produced",
@@ -319,6 +321,8 @@ def _refill_stream(
         arrivals["key_word"] = words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
+        if operator.limits.in_bytes:
+            arrivals["cost"] = operator.limits.costs(row_sizes(table))[places]
         arrivals["likeliness"] = window.likeliness[places]
         if window.ratings is not None:
             arrivals["rating"] = window.ratings[places]

@@ -67,6 +67,7 @@ class Store:
         self.retention = retention
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
+            costs=np.zeros(0, np.int32),
             slots=np.zeros((0, layout.HEAD + count), np.int64),
             table=np.zeros(1, np.int64),
             queue=np.zeros(0, np.int32),
@@ -149,8 +150,12 @@ class Store:
         size = max(needed, 2 * rows.size, 1024)
         larger = _aligned(size, rows.dtype)
         larger[: rows.size] = rows
+        costs = self.memory.costs
+        if self.memory.rule["has_costs"][0]:
+            costs = np.zeros(size, np.int32)
+            costs[: self.memory.costs.size] = self.memory.costs
         retained = self.retention.grown(self.memory.retained, size)
-        self.memory = self.memory._replace(rows=larger, retained=retained)
+        self.memory = self.memory._replace(rows=larger, costs=costs, retained=retained)
 
     def reserve_monitored(self, quota: int) -> None:
         """Make room to monitor so many rows."""

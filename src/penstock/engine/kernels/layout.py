@@ -109,7 +109,7 @@ def arrival_type(time: DType, value: DType) -> DType:
             ("draw", np.float64),  # in [0, 1): decides which rows are monitored
             ("ref", np.int64),
             ("place", np.int32),
-            ("limit", np.int32),  # rows that may be held once this row has been dealt with
+            ("cost", np.int32),  # of the limit that it takes up when it is held
             ("stream", np.int16),
             ("blank", np.int16),  # NO_KEY or TICK: moves the clock, and that is all
             ("grade", np.int16),  # of its rating, where rows leave by score
@@ -133,6 +133,7 @@ def stream_type(time: DType) -> DType:
             ("tail", np.int64),
             ("newest", np.int64),  # beyond this place all are still to come
             ("held", np.int64),
+            ("taken", np.int64),  # of the limit, by those held
             ("monitored", np.int64),  # of those held
             ("held_most", np.int64),
             ("held_at_most", np.int64),  # when the join as a whole held most
@@ -175,6 +176,10 @@ def rule_type(value: DType) -> DType:
             ),  # parts of a window that are probed or not; 0 for whole ones,
             ("held", np.int64),
             ("held_most", np.int64),
+            ("limit", np.int64),  # that all rows held may take up together; see `engine.limits`
+            ("has_costs", np.int64),  # whether rows take up different parts of it, or 1 each
+            ("taken", np.int64),
+            ("taken_most", np.int64),
             ("arrivals", np.int64),  # so far: the next arrival's number
             ("free_row", np.int64),  # head of the list of free rows, linked through `next`
             ("fresh_row", np.int64),  # rows from here on were never used
@@ -247,6 +252,7 @@ class Memory(NamedTuple):
     """Everything that the kernels work on."""
 
     rows: Array
+    costs: Indices  # of the limit, one per row; empty where each takes up 1
     slots: Integers  # KEY_WORD, SUB, COUNT, then one HEAD per stream
     table: Integers  # open addressing: 0, or a hash tag and slot + 1
     queue: Indices

@@ -23,7 +23,7 @@ from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.removal import remove
 from penstock.engine.kernels.results import ENOUGH
 from penstock.engine.retention.kinds import KEEP_ALL
-from penstock.engine.retention.room import shrink_to, take_in
+from penstock.engine.retention.room import take_in
 from penstock.engine.retention.thinning import sift
 
 if TYPE_CHECKING:
@@ -131,8 +131,6 @@ def join(
             rule["arrivals"] += 1
             memory.queue[place] = NOTHING
             _count_shed(memory, stream, actions)
-            if rule["held"] > arrival["limit"]:
-                shrink_to(memory, wide(arrival["limit"]))
             continue
         if sheds:
             rule["probe_chance"] = memory.chances[at, 0]
@@ -158,8 +156,6 @@ def join(
         rule["found"] = results.produced[0] - before
         number = rule["arrivals"]
         rule["arrivals"] = number + 1
-        if rule["retention"] != KEEP_ALL and rule["held"] > arrival["limit"]:
-            shrink_to(memory, wide(arrival["limit"]))
         if streams[stream]["horizon"] - arrival["time"] > streams[stream]["window"]:
             # No row still to come can join it: it has done its part by probing.
             streams[stream]["expired"] += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.insertion import insert
-from penstock.engine.kernels.jit import inner, rare, wide
+from penstock.engine.kernels.insertion import cost_of, insert
+from penstock.engine.kernels.jit import inner, kernel, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
 from penstock.engine.kernels.monitoring import is_chosen, keep_to_quota
 from penstock.engine.kernels.removal import evict
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
 
 @inner
-def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
+def _most_over_share(memory: Memory, newcomer: int, cost: int) -> int:
     """Return the stream that claims most above its share, the arrival counted with its own.
 
     It has rows that may go, unless it is the arrival's.
     """
     streams = memory.streams
+    limit = memory.rule[0]["limit"]
     most = newcomer
     excess = 0.0
     if newcomer != NOTHING:
-        excess = streams[newcomer]["held"] + 1 - limit * streams[newcomer]["share"]
+        excess = streams[newcomer]["taken"] + cost - limit * streams[newcomer]["share"]
     for stream in range(streams.size):
-        over = streams[stream]["held"] - limit * streams[stream]["share"]
+        over = streams[stream]["taken"] - limit * streams[stream]["share"]
         if stream == newcomer or streams[stream]["held"] == streams[stream]["monitored"]:
             continue
         if most == NOTHING or over > excess:
@@ -37,18 +38,18 @@ def _most_over_share(memory: Memory, newcomer: int, limit: int) -> int:
     return most
 
 
-@rare
-def shrink_to(memory: Memory, limit: int) -> None:
+@kernel
+def keep_to_limit(memory: Memory) -> None:
     """Evict what is too much, where the limit itself has fallen."""
     rule = memory.rule[0]
-    while rule["held"] > limit:
+    while rule["taken"] > rule["limit"]:
         if rule["held"] == rule["monitored"]:
             rule["quota"] = rule["monitored"] - 1
             keep_to_quota(memory)
         if rule["retention"] == SAMPLE:
             thinning.lower(memory, sample.first_to_go(memory))
             continue
-        stream = _most_over_share(memory, wide(NOTHING), limit)
+        stream = _most_over_share(memory, wide(NOTHING), wide(0))
         evict(memory, dispatch.first_to_go(memory, stream, memory.queue.size))
 
 
@@ -60,15 +61,17 @@ def _make_room(memory: Memory, arrival: np.void, monitored: bool) -> bool:  # no
     """
     rule = memory.rule[0]
     newcomer = wide(arrival["stream"])
-    limit = wide(arrival["limit"])
-    while rule["held"] >= limit:
-        stream = _most_over_share(memory, newcomer, limit)
+    cost = cost_of(memory, arrival)
+    if cost > rule["limit"]:
+        return False  # or all would leave for nothing
+    while rule["taken"] + cost > rule["limit"]:
+        stream = _most_over_share(memory, newcomer, cost)
         before = memory.queue.size
         if stream == newcomer and not monitored:
             before = wide(arrival["place"])
         victim = dispatch.first_to_go(memory, stream, before)
         if victim == NOTHING and monitored:
-            stream = _most_over_share(memory, wide(NOTHING), limit)
+            stream = _most_over_share(memory, wide(NOTHING), wide(0))
             if stream != NOTHING:
                 victim = dispatch.first_to_go(memory, stream, before)
         if victim == NOTHING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.insertion import insert
+from penstock.engine.kernels.insertion import cost_of, insert
 from penstock.engine.kernels.jit import inner, rare, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
 from penstock.engine.kernels.monitoring import add_to_gauge, is_chosen
@@ -88,7 +88,10 @@ def draw_in(memory: Memory, arrival: np.void, slot: int, number: int) -> bool:
     monitored = by_match and is_chosen(memory, arrival["draw"])
     if is_out(memory, lot) and not monitored:
         return False
-    while rule["held"] >= arrival["limit"]:
+    cost = cost_of(memory, arrival)
+    if cost > rule["limit"]:
+        return False  # or all would leave for nothing
+    while rule["taken"] + cost > rule["limit"]:
         victim = first_to_go(memory)
         if victim == NOTHING:
             return False
