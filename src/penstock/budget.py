@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from penstock.errors import SpecificationError, must
 
-__all__ = ["Budget", "is_whole", "plain"]
+__all__ = ["Budget", "bytes_of", "is_whole", "plain"]
 
 _BYTES: dict[str, int] = {"b": 1} | {
     prefix + suffix: base**power
@@ -70,7 +70,7 @@ class Budget:
             hint = "give the number of rows that the join may hold"
             requirement = "a whole number from 1 to 2**63 - 1"
             raise SpecificationError(must("rows of Budget", requirement, self.rows, hint))
-        if self.memory is not None and not is_whole(_bytes_of(self.memory), least=1):
+        if self.memory is not None and not is_whole(bytes_of(self.memory), least=1):
             hint = 'write "64MB", "1.5GiB" or a whole number of bytes'
             requirement = "an amount of memory, from 1 to 2**63 - 1 bytes"
             raise SpecificationError(must("memory of Budget", requirement, self.memory, hint))
@@ -97,7 +97,7 @@ class Budget:
     @property
     def memory_bytes(self) -> int | None:
         """The memory as bytes, rounded down; None if the budget is not in memory."""
-        return None if self.memory is None else _bytes_of(self.memory)
+        return None if self.memory is None else bytes_of(self.memory)
 
 
 def plain(value: object) -> object:
@@ -112,7 +112,7 @@ def is_whole(value: object, *, least: int) -> bool:
     return type(value) is int and least <= value < 2**63
 
 
-def _bytes_of(memory: object) -> int | None:
+def bytes_of(memory: object) -> int | None:
     """Return the bytes in an amount of memory; None if it is not one."""
     if not isinstance(memory, str):
         return memory if type(memory) is int else None

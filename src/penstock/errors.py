@@ -7,6 +7,7 @@ class                    what is wrong
 `SchemaError`            tables or frames that do not fit the join
 `StateError`             saved state that cannot be used
 `SessionError`           a Spark session or machine that cannot run the join
+`SpoolError`             more rows wait for a slow stream than may
 =======================  ====================================================
 
 Every message names the thing in the user's own words, then what it must be, what was given, and
@@ -26,6 +27,7 @@ __all__ = [
     "SchemaError",
     "SessionError",
     "SpecificationError",
+    "SpoolError",
     "StateError",
     "did_you_mean",
     "must",
@@ -70,6 +72,10 @@ class StateError(PenstockError, RuntimeError):
 
 class SessionError(PenstockError, RuntimeError):
     """The Spark session, or the machine, lacks something that the join needs."""
+
+
+class SpoolError(PenstockError, RuntimeError):
+    """More rows wait for the slowest stream than `spool` of the join allows."""
 
 
 def must(name: str, requirement: str, got: object, hint: str) -> str:

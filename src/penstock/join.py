@@ -38,6 +38,11 @@ class Join(Specification):
         What there is to spend; None, the default, for the exact join.
     seed
         Of all random draws.
+    align
+        How far rows may be ahead of the slowest stream and take part at once; rows further ahead
+        wait on disk. None, the default, is 0 with a budget; without one no row waits ("off").
+    spool
+        How much may wait on disk, ``"10GB"`` by default; more is an error.
 
     Examples
     --------

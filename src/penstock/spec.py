@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.budget import Budget, is_whole, plain
+from penstock.budget import Budget, bytes_of, is_whole, plain
 from penstock.durations import DurationLike, check_duration, is_clock
 from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, LearningGoal, MaxImportance, MaxSubset, Sample
@@ -38,17 +38,23 @@ class Stream:
     max_ahead
         How far a row may be ahead of its stream. A row further ahead is set aside, so that one
         wrong clock cannot expire a window. None sets no limit.
+    idle
+        How far the other streams may go on without a row of this one until it is taken to be idle:
+        then it no longer keeps them waiting, nor their rows in memory. It is taken to have come to
+        the time of the furthest stream less this; rows that come after all, and are older, are
+        late. None, the default, waits as long as it takes.
 
     Examples
     --------
     >>> Stream(time="opened_at", window="7 days")
-    Stream(time='opened_at', window='7 days', lateness=0, max_ahead=None)
+    Stream(time='opened_at', window='7 days', lateness=0, max_ahead=None, idle=None)
     """
 
     time: str
     window: DurationLike
     lateness: DurationLike = 0
     max_ahead: DurationLike | None = None
+    idle: DurationLike | None = None
 
     def __post_init__(self) -> None:
         if not _is_name(self.time):
@@ -83,6 +89,14 @@ class Specification:
         How much memory to use; None joins exactly.
     seed
         Seed of every random draw; from 0 to 2**63 - 1.
+    align
+        How far a row may be ahead of the slowest stream and still take part at once. Rows further
+        ahead wait, outside of memory, and take part in time order when the others get there. None,
+        the default, is 0 with a budget, so that the same rows give the same results in whatever
+        order the streams deliver them; and "off" without one.
+    spool
+        Bytes of rows that may wait, packed, over all shards: a number, or ``"10GB"``. More of them
+        are an error.
 
     Attributes
     ----------
@@ -102,6 +116,8 @@ class Specification:
     goal: Goal = MaxSubset()  # noqa: RUF009  # frozen, so it can be shared
     budget: Budget | None = None
     seed: int = 0
+    align: DurationLike | None = None
+    spool: str | int = "10GB"
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -118,10 +134,26 @@ class Specification:
         self._check_on()
         self._check_goal()
         self._check_budget()
+        self._check_align()
         object.__setattr__(self, "seed", plain(self.seed))
         if not is_whole(self.seed, least=0):
             requirement = "a whole number from 0 to 2**63 - 1"
             raise SpecificationError(must("seed", requirement, self.seed, "write seed=0, say"))
+
+    def _check_align(self) -> None:
+        durations = [
+            (f'{setting} of stream "{name}"', value)
+            for name, stream in self.streams.items()
+            for setting, value in _durations(stream)
+        ]
+        if self.align is not None and self.align != "off":
+            check_duration(self.align, "align")
+            _check_one_kind([("align", self.align), *durations], "durations of a join")
+        object.__setattr__(self, "spool", plain(self.spool))
+        if not is_whole(bytes_of(self.spool), least=1):
+            hint = 'write "10GB", "500MB" or a whole number of bytes'
+            requirement = "an amount of disk, from 1 to 2**63 - 1 bytes"
+            raise SpecificationError(must("spool", requirement, self.spool, hint))
 
     def _check_on(self) -> None:
         if not isinstance(self.on, Predicate):
@@ -287,6 +319,8 @@ def _durations(stream: Stream) -> list[tuple[str, DurationLike]]:
     ]
     if stream.max_ahead is not None:
         durations.append(("max_ahead", stream.max_ahead))
+    if stream.idle is not None:
+        durations.append(("idle", stream.idle))
     return durations
 
 

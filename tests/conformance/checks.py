@@ -184,7 +184,8 @@ def run(join: ps.Join, batches: Iterable[Batch], *, shards: int = 1, saving: boo
             if saving:
                 _bring_up_to_date(stored[shard], operators[shard])
                 operators[shard] = restore(plan, stored[shard], shard=shard, shards=shards)
-            held.append((operators[shard].store.held, operators[shard].limits.rows))
+            rule = operators[shard].store.memory.rule
+            held.append((int(rule["taken_most"][0]), int(rule["limit"][0])))
     metrics = total(operator.metrics() for operator in operators)
     return Run(canonical_rows(pa.concat_tables(results)), metrics, held)
 

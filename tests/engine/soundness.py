@@ -23,8 +23,11 @@ def assert_sound(operator: Operator) -> None:
     everything = sorted(row for rows in queued for row in rows)
     assert len(set(everything)) == len(everything) == operator.store.held
     assert [len(rows) for rows in queued] == memory.streams["held"].tolist()
-    if operator.limits.rows is not None:
-        assert operator.store.held <= operator.limits.rows
+    assert memory.streams["taken"].sum() == memory.rule["taken"][0] <= memory.rule["limit"][0]
+    if memory.rule["has_costs"][0]:
+        assert memory.costs[everything].sum() == memory.rule["taken"][0]
+    else:
+        assert operator.store.held == memory.rule["taken"][0]
     free = _free(memory)
     assert sorted(everything + free) == list(range(int(memory.rule["fresh_row"][0])))
     assert _chained(memory) == everything

@@ -139,7 +139,7 @@ def test_a_type_that_cannot_be_carried_is_refused_with_our_own_error(array: pa.A
 def test_groups_are_runs_of_neighbours_worth_merging(sizes: list[tuple[int, int]]) -> None:
     windows = [(n + 1, rows, min(live, rows) or 1) for n, (rows, live) in enumerate(sizes)]
     known = {number: (rows, live) for number, rows, live in windows}
-    groups = _groups(windows)
+    groups = _groups([(*window, 8) for window in windows])
     joined = list(chain.from_iterable(groups))
     assert joined == sorted(set(joined))
     for group in groups:
@@ -152,9 +152,9 @@ def test_groups_are_runs_of_neighbours_worth_merging(sizes: list[tuple[int, int]
 
 def test_no_row_is_added_to_a_full_sub_window() -> None:
     full, half = MOST_ROWS, MOST_ROWS // 2
-    assert _groups([(1, full, full), (2, 1, 1)]) == []
-    assert _groups([(1, half, half), (2, half, half)]) == [[1, 2]]
-    assert _groups([(1, half + 1, half + 1), (2, half + 1, half + 1)]) == []
+    assert _groups([(1, full, full, 8), (2, 1, 1, 8)]) == []
+    assert _groups([(1, half, half, 8), (2, half, half, 8)]) == [[1, 2]]
+    assert _groups([(1, half + 1, half + 1, 8), (2, half + 1, half + 1, 8)]) == []
 
 
 def test_a_reference_is_a_number_and_a_place() -> None:

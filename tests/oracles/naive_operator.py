@@ -69,7 +69,6 @@ class NaiveOperator:
     held: list[list[Row]] = field(default_factory=list)
     clocks: list[Any] = field(default_factory=list)
     counts: list[Counter[str]] = field(default_factory=list)
-    sizes: list[list[int]] = field(default_factory=list)  # of the rows so far that have a key
     threshold: float = 1.0
     quota: int = 0
     reviewed: int = -1
@@ -80,8 +79,8 @@ class NaiveOperator:
         self.held = [[] for _ in range(streams)]
         self.clocks = [None] * streams  # None until something has come
         self.counts = [Counter() for _ in range(streams)]
-        self.sizes = [[] for _ in range(streams)]
         self.budget = self.plan.spec.budget
+        self.rows = self.limit if self.in_rows else self.limit // self.words(0)
         if self.budget is not None:
             # Only its draws are used: any fair ones would do.
             lives = lives_of(self.plan, None)
@@ -143,7 +142,7 @@ class NaiveOperator:
         """Take one row through the join; return its results."""
         s, count = row.stream, self.counts[row.stream]
         row.arrival_number = self.arrivals
-        self.review(row)
+        self.review()
         self.arrivals += 1
         self.clocks[s] = row.time if self.clocks[s] is None else max(self.clocks[s], row.time)
         for other in range(len(self.held)):
@@ -151,8 +150,6 @@ class NaiveOperator:
         if row.key is None:
             return []
         results = self.probe(row)
-        self.sizes[s].append(row.size)
-        self.keep_to_limit()
         if self.is_past(row):
             count["expired"] += 1
         elif self.make_room(row, monitored=self.is_chosen(row)):
@@ -169,15 +166,16 @@ class NaiveOperator:
     def monitored(self) -> list[Row]:
         return [row for rows in self.held for row in rows if row.chance is not None]
 
-    def review(self, coming: Row) -> None:
+    def review(self) -> None:
         """After every so many rows: how many may be monitored, and which."""
-        interval = review_interval(self.first_limit)
-        if self.budget is None or self.arrivals % interval or self.arrivals == self.reviewed:
+        interval = review_interval(self.rows)
+        if self.budget is None or 0 <= self.reviewed > self.arrivals - interval:
             return
         self.reviewed = self.arrivals
-        limit = self.limit(coming)
-        assert limit is not None
-        self.quota = self.budget.monitored(limit)
+        held = sum(map(len, self.held))
+        if held and not self.in_rows:
+            self.rows = max(1, self.limit * held // self.taken())
+        self.quota = self.budget.monitored(self.rows)
         self.keep_to_quota()
         alive = sum(1 / row.chance for row in self.monitored if row.chance)
         if not self.monitored and self.quota:
@@ -237,16 +235,17 @@ class NaiveOperator:
         return within and holds(spec.on, spec.names, [member.key or () for member in members])
 
     def make_room(self, arrival: Row, *, monitored: bool) -> bool:
-        """Evict a row if there is no room; return False if the arrival is the one to go."""
-        limit = self.limit()
-        if limit is None:
+        """Evict rows while there is no room; return False if the arrival is the one to go."""
+        if self.budget is None:
             return True
-        if sum(map(len, self.held)) >= limit:
-            loser = self.loser(limit, arrival)
+        if self.cost(arrival) > self.limit:
+            return False
+        while self.taken() + self.cost(arrival) > self.limit:
+            loser = self.loser(arrival)
             own = [arrival] if loser == arrival.stream and not monitored else []
             free = self.free(loser) + own
             if not free and monitored and any(map(self.free, range(len(self.held)))):
-                free = self.free(self.loser(limit))
+                free = self.free(self.loser())
             if not free:
                 return False
             victim = min(free, key=self.first_to_go)
@@ -261,44 +260,40 @@ class NaiveOperator:
         """Return a stream's rows that may be evicted."""
         return [row for row in self.held[s] if row.chance is None]
 
-    def keep_to_limit(self) -> None:
-        """Evict what is too much, where the limit itself has fallen."""
-        limit = self.limit()
-        while limit is not None and sum(map(len, self.held)) > limit:
-            if not any(map(self.free, range(len(self.held)))):
-                self.quota = len(self.monitored) - 1
-                self.keep_to_quota()
-            self.evict(min(self.free(self.loser(limit)), key=self.first_to_go))
-
-    def limit(self, coming: Row | None = None) -> int | None:
-        """Return how many rows may be held, once one that is coming is there.
-
-        Of bytes: as many as fit if all are of the stream that has the largest rows, on average.
-        """
-        if self.budget is None or self.budget.memory_bytes is None:
-            return None if self.budget is None else self.budget.rows
-        sizes = [list(each) for each in self.sizes]
-        if coming is not None and coming.key is not None:
-            sizes[coming.stream].append(coming.size)
-        largest = max((sum(each) / len(each) for each in sizes if each), default=0.0)
-        overhead = row_overhead(self.plan)
-        return max(int(self.budget.memory_bytes / (overhead + largest)), len(self.held))
+    @property
+    def in_rows(self) -> bool:
+        return self.budget is None or self.budget.memory_bytes is None
 
     @property
-    def first_limit(self) -> int | None:
-        if self.budget is None or self.budget.memory_bytes is None:
-            return None if self.budget is None else self.budget.rows
-        return self.budget.memory_bytes // row_overhead(self.plan)
+    def limit(self) -> int:
+        """How much may be held: rows, or words of 8 bytes."""
+        if self.budget is None:
+            return 2**31
+        if self.budget.memory_bytes is None:
+            assert self.budget.rows is not None
+            return self.budget.rows
+        return self.budget.memory_bytes // 8
 
-    def loser(self, limit: int, arrival: Row | None = None) -> int:
+    def words(self, size: int) -> int:
+        return -(-(row_overhead(self.plan) + size) // 8)
+
+    def cost(self, row: Row) -> int:
+        """Return how much of the limit a row takes up."""
+        return 1 if self.in_rows else self.words(row.size)
+
+    def taken(self) -> int:
+        return sum(self.cost(row) for rows in self.held for row in rows)
+
+    def loser(self, arrival: Row | None = None) -> int:
         """Return the stream that claims most above its share, the arrival counted with its own.
 
         It has a row to lose: one that is held and not monitored, or the arrival.
         """
         own = None if arrival is None else arrival.stream
-        share = Fraction(limit, len(self.held))
+        share = Fraction(self.limit, len(self.held))
+        coming = 0 if arrival is None else self.cost(arrival)
         claims = [
-            (len(rows) + (s == own) - share, s == own, -s)
+            (sum(map(self.cost, rows)) + (s == own) * coming - share, s == own, -s)
             for s, rows in enumerate(self.held)
             if self.free(s) or s == own
         ]

@@ -111,19 +111,19 @@ class NaiveSampler(NaiveOperator):
 
     # --- Which rows are in the sample
 
-    def review(self, coming: Row) -> None:
+    def review(self) -> None:
         """No row is monitored where rows are drawn with all their matches."""
         if self.by_match:
-            super().review(coming)
+            super().review()
 
     def make_room(self, arrival: Row, *, monitored: bool) -> bool:
         """Draw for an arrival, and let the fraction fall until there is room for it."""
         odds = self.draw_odds(arrival)
         if self.is_out(odds) and not monitored:
             return False
-        limit = self.limit()
-        assert limit is not None
-        while sum(map(len, self.held)) >= limit:
+        if self.cost(arrival) > self.limit:
+            return False
+        while self.taken() + self.cost(arrival) > self.limit:
             victim = self.greatest()
             if victim is None:
                 return False
@@ -140,17 +140,6 @@ class NaiveSampler(NaiveOperator):
         self.odds[arrival.arrival_number] = odds
         arrival.chance = self.threshold if monitored else None
         return True
-
-    def keep_to_limit(self) -> None:
-        limit = self.limit()
-        assert limit is not None
-        while sum(map(len, self.held)) > limit:
-            victim = self.greatest()
-            if victim is None:
-                self.quota = len(self.monitored) - 1
-                self.keep_to_quota()
-            else:
-                self.lower_to(victim)
 
     def draw_odds(self, row: Row) -> Odds:
         if not self.by_match:

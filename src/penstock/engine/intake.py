@@ -36,6 +36,7 @@ class StreamCounters:
     ahead: int = 0  # rows set aside as too far ahead since then
     reached: float | None = None  # how far the stream has come, without rows too far ahead
     greatest: int | float | None = None  # greatest time so far, in the rows of all shards
+    passed: int | float | None = None  # up to where the others have gone on without it
     whole: int = 0  # rows so far, of all shards, each counted once
     late: int = 0
     bad_times: int = 0
@@ -78,18 +79,16 @@ class ReadOptions:
     hashes: bool = False
 
 
-def read_side(
+def accept(
     plan: Plan,
     side: Side,
     table: pa.Table,
-    coder: KeyCoder,
     *,
     counters: StreamCounters,
-    options: ReadOptions,
     greatest: float | None,
     bound: float | None,
-) -> Columns:
-    """Read one stream's batch: its rows in time order.
+) -> tuple[Array, Mask]:
+    """Return the times of one stream's rows, and which of them may take part.
 
     Rows before `greatest` less the lateness are late. Rows from `bound` on are too far ahead.
     """
@@ -104,6 +103,21 @@ def read_side(
         far = good & (times >= bound)
         counters.far_ahead += int(np.count_nonzero(far))
         good &= ~far
+    return times, good
+
+
+def read_side(
+    plan: Plan,
+    side: Side,
+    table: pa.Table,
+    coder: KeyCoder,
+    *,
+    times: Array,
+    good: Mask,
+    counters: StreamCounters,
+    options: ReadOptions,
+) -> Columns:
+    """Read one stream's rows that may take part, in time order."""
     index = np.flatnonzero(good)
     kept = times[index]
     if kept.size > 1 and np.any(kept[1:] < kept[:-1]):

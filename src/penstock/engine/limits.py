@@ -77,11 +77,11 @@ class Limits:
         self.measured: Integers = np.zeros((streams, 2), np.int64)
         limit = np.iinfo(np.int64).max
         if budget is not None and budget.rows is not None:
-            limit = min(_part(budget.rows, shard, shards), _MOST_ROWS)
+            limit = min(part_of(budget.rows, shard, shards), _MOST_ROWS)
             self.most_rows = limit
         elif budget is not None and budget.memory_bytes is not None:
             self.in_bytes = True
-            limit = _part(budget.memory_bytes, shard, shards) // _WORD
+            limit = part_of(budget.memory_bytes, shard, shards) // _WORD
             self.most_rows = min(limit // _words(row_overhead), _MOST_ROWS)
         rule["limit"] = limit
         rule["has_costs"] = self.in_bytes
@@ -132,10 +132,10 @@ def _words(size: _Size) -> _Size:
     return -(-size // _WORD)
 
 
-def _part(whole: int, shard: int, shards: int) -> int:
+def part_of(whole: int, shard: int, shards: int) -> int:
     """Divide a budget: the parts add up to the whole.
 
-    >>> [_part(10, shard, 3) for shard in range(3)]
+    >>> [part_of(10, shard, 3) for shard in range(3)]
     [4, 3, 3]
     """
     return whole // shards + (shard < whole % shards)

@@ -8,16 +8,25 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.accounting import OperatorCounters, account
+from penstock.engine.alignment import Alignment, Given
 from penstock.engine.importance_estimate import ImportanceEstimate
 from penstock.engine.importance_scores import scores_of
-from penstock.engine.intake import Columns, Merged, ReadOptions, StreamCounters, merge, read_side
+from penstock.engine.intake import (
+    Columns,
+    Merged,
+    ReadOptions,
+    StreamCounters,
+    accept,
+    merge,
+    read_side,
+)
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
-from penstock.engine.limits import Limits, review_interval
+from penstock.engine.limits import Limits, part_of, review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload, piece_bounds
@@ -66,9 +75,13 @@ class Operator:
         The join, bound to its streams' schemas.
     shard, shards
         Which part of how many this is; the budget is divided over them.
+    aligned
+        Whether rows that are ahead of the slowest stream wait, if the join has it so.
     """
 
-    def __init__(self, plan: Plan, *, shard: int = 0, shards: int = 1) -> None:
+    def __init__(
+        self, plan: Plan, *, shard: int = 0, shards: int = 1, aligned: bool = False
+    ) -> None:
         self.plan = plan
         self.shard = shard
         self.shards = shards
@@ -99,6 +112,12 @@ class Operator:
             self.store.memory.rule["result"] = _RESULT_KINDS[self.scores.kind]
         self.coder = KeyCoder(plan.keys)
         self.counters = [StreamCounters() for _ in plan.sides]
+        self.alignment = Alignment(
+            plan,
+            self.counters,
+            waits=aligned,
+            limit=part_of(plan.spool_bytes, shard, shards),
+        )
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
@@ -129,16 +148,19 @@ class Operator:
         self,
         tables: Mapping[str, pa.Table],
         stream_progress: Sequence[StreamProgress] | None = None,
+        *,
+        last: bool = False,
     ) -> pa.Table:
         """Join one batch and return its results; see `pieces`."""
-        return pa.concat_tables(
-            [self.plan.result_schema.empty_table(), *self.pieces(tables, stream_progress)]
-        )
+        pieces = self.pieces(tables, stream_progress, last=last)
+        return pa.concat_tables([self.plan.result_schema.empty_table(), *pieces])
 
     def pieces(
         self,
         tables: Mapping[str, pa.Table],
         stream_progress: Sequence[StreamProgress] | None = None,
+        *,
+        last: bool = False,
     ) -> Iterator[pa.Table]:
         """Join one batch and yield its results piece by piece.
 
@@ -150,27 +172,36 @@ class Operator:
             For each stream the rows that came; a stream may be left out if none did.
         stream_progress
             How far each stream has come, by the rows of all shards; None if there are no others.
+        last
+            Whether no rows will follow: then none wait for those of other streams.
         """
-        bounds = [self._bound(s, tables, stream_progress) for s in range(len(self.plan.sides))]
-        sides = [self._read(s, tables, bound) for s, bound in enumerate(bounds)]
-        for counters, bound, each in zip(
-            self.counters, bounds, stream_progress or (), strict=stream_progress is not None
-        ):
-            counters.whole += each.rows
-            known = (counters.greatest, each.latest_before(bound))
-            counters.greatest = max((time for time in known if time is not None), default=None)
-        places = self.store.make_places([side.times for side in sides])
-        ticks = [
-            each.before(bound)
-            for each, bound in zip(
-                stream_progress or [no_progress(self.plan)] * len(sides), bounds, strict=True
-            )
-        ]
-        merged = merge(self.plan, sides, places, ticks)
-        given = self._rate(sides, merged)
-        self.limits.set_costs(merged, [side.sizes for side in sides])
+        count = len(self.plan.sides)
+        bounds = [self._bound(s, tables, stream_progress) for s in range(count)]
+        given = [self._accept(s, tables, bound) for s, bound in enumerate(bounds)]
+        if stream_progress is None:
+            self.alignment.advance([_latest(each) for each in given])
+            ticks = [no_progress(self.plan).times] * count
+        else:
+            for counters, each in zip(self.counters, stream_progress, strict=True):
+                counters.whole += each.rows
+            both = list(zip(stream_progress, bounds, strict=True))
+            self.alignment.advance([each.latest_before(bound) for each, bound in both])
+            ticks = [each.before(bound) for each, bound in both]
         self.emitted_before = int(self.store.memory.rule["produced"][0])
-        yield from self._join(merged.arrivals, given)
+        if self.monitor is not None:
+            self.monitor.begin_batch()
+            self.importance_estimate.forget(self.monitor.arrival_numbers())
+        for rows, passing in self.alignment.steps(given, ticks, last=last):
+            yield from self._take_part(rows, passing)
+
+    def _take_part(self, given: list[Given], ticks: list[Array]) -> Iterator[pa.Table]:
+        """Join the rows that take part now, and settle those that stay."""
+        sides = [self._read(s, each) for s, each in enumerate(given)]
+        places = self.store.make_places([side.times for side in sides])
+        merged = merge(self.plan, sides, places, ticks)
+        matches = self._rate(sides, merged)
+        self.limits.set_costs(merged, [side.sizes for side in sides])
+        yield from self._join(merged.arrivals, matches)
         for s, placed in enumerate(places):
             base = int(self.store.memory.streams["base"][s])
             rows = self.store.memory.queue[base + placed.astype(np.int64)]
@@ -203,30 +234,37 @@ class Operator:
             known = stream_progress[s]
         return too_far_ahead(known, side.max_ahead, self.counters[s])
 
-    def _read(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Columns:
-        side, payload, counters = self.plan.sides[s], self.payloads[s], self.counters[s]
+    def _accept(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Given:
+        """Return a stream's rows of a batch, and which of them may take part."""
+        side, counters = self.plan.sides[s], self.counters[s]
         table = tables.get(side.name)
-        if table is not None:
-            payload.begin(table)
-            counters.arrived += table.num_rows
-            counters.payload_bytes += table.nbytes
-        return read_side(
+        if table is None:
+            table = side.schema.empty_table()
+        counters.arrived += table.num_rows
+        counters.payload_bytes += table.nbytes
+        times, good = accept(
             self.plan,
             side,
-            payload.batch,
-            self.coder,
+            table,
             counters=counters,
-            options=self._read_options,
-            greatest=self._greatest(s),
+            greatest=self.alignment.greatest(s),
             bound=bound,
         )
+        return Given(table, times, good)
 
-    def _greatest(self, s: int) -> int | float | None:
-        """Return the greatest time that a stream has shown in earlier batches, to any shard."""
-        if self.counters[s].greatest is not None:
-            return self.counters[s].greatest
-        clock: int | float = self.store.memory.streams["clock"][s].item()
-        return None if clock == layout.NEVER else clock
+    def _read(self, s: int, given: Given) -> Columns:
+        payload = self.payloads[s]
+        payload.begin(given.table)
+        return read_side(
+            self.plan,
+            self.plan.sides[s],
+            payload.batch,
+            self.coder,
+            times=given.times,
+            good=given.good,
+            counters=self.counters[s],
+            options=self._read_options,
+        )
 
     def complete_until(self) -> int | float | None:
         """Return the time from which on results can still come; None while a stream has no rows.
@@ -235,16 +273,13 @@ class Operator:
         """
         times = []
         for s, side in enumerate(self.plan.sides):
-            greatest = self._greatest(s)
+            greatest = self.alignment.greatest(s)
             if greatest is None:
                 return None
             times.append(greatest - side.lateness)
         return min(times)
 
     def _join(self, arrivals: Array, given: Floats | None) -> Iterator[pa.Table]:
-        if self.monitor is not None:
-            self.monitor.begin_batch()
-            self.importance_estimate.forget(self.monitor.arrival_numbers())
         if self.reviewer is not None:
             self.reviewer.begin_batch(arrivals, given)
         if self.scores is not None:
@@ -367,6 +402,12 @@ class Operator:
                 emitted_before=self.emitted_before,
             ),
         )
+
+
+def _latest(given: Given) -> int | float | None:
+    """Return the greatest time of the rows that may take part; None if there are none."""
+    times = given.times[given.good]
+    return times.max().item() if times.size else None
 
 
 def as_struct(table: pa.Table, kind: pa.StructType) -> pa.Array | pa.ChunkedArray:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Floats, Indices, Integers, Mask
     from penstock.engine.store import Store
 
-# Rows and bytes of a sub-window at most, unless one row is larger: a few megabytes as a rule, a good
-# size for state stores.
+# Rows and bytes of a sub-window at most, unless one row is larger: a few megabytes as a rule, which
+# is a good size for state stores.
 MOST_ROWS = 1 << 15
 MOST_BYTES = 1 << 26
 # Bytes of results that are put together at a time.
@@ -292,7 +292,10 @@ def _groups(windows: list[tuple[int, int, int, int]]) -> list[list[int]]:
 
 
 def _take(table: pa.Table, index: Integers, kept: int, size: int) -> pa.Table:
-    """Return rows of a table of a size in bytes; as a view if they are one run and half of the table is kept."""
+    """Return rows of a table of a size in bytes.
+
+    As a view, if they are one run and half of the table is kept.
+    """
     run = index.size and index[-1] - index[0] == index.size - 1 and np.all(np.diff(index) == 1)
     if run and 2 * kept >= table.num_rows:
         return table.slice(int(index[0]), index.size)

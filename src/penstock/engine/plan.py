@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from penstock.budget import bytes_of
 from penstock.durations import DurationLike, is_clock, to_units
 from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyColumn, key_columns
@@ -46,6 +47,7 @@ class Side:
     window: int | float
     lateness: int | float
     max_ahead: int | float | None
+    idle: int | float | None = None
     matches: str | None = None  # a column that says how many results a row will give
 
 
@@ -72,6 +74,8 @@ class Plan:
         How the column of any other predicate is read.
     chain
         For each stream its place in the order in which the predicate names the streams.
+    align
+        How far a row may be ahead of the slowest stream without waiting for it; None for any.
     """
 
     spec: Specification
@@ -81,6 +85,12 @@ class Plan:
     keys: tuple[KeyColumn, ...]
     values: ValueScale
     chain: tuple[int, ...]
+    align: int | float | None = None
+
+    @property
+    def spool_bytes(self) -> int:
+        """Bytes of rows that may wait for the slowest stream."""
+        return bytes_of(self.spec.spool) or 0
 
     @property
     def span(self) -> int | float:
@@ -146,9 +156,8 @@ def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
         keys, values = (), common_values({n: pairs[0] for n, pairs in typed.items()})
         rule = _rule(spec.on, values)
     order = spec.on.streams or spec.names
-    return Plan(
-        spec, sides, time, rule, keys, values, tuple(order.index(name) for name in spec.names)
-    )
+    chain = tuple(order.index(name) for name in spec.names)
+    return Plan(spec, sides, time, rule, keys, values, chain, _align(spec, time))
 
 
 def _check_streams(spec: Specification, schemas: Mapping[str, pa.Schema]) -> None:
@@ -239,8 +248,18 @@ def _side(
         window=units(stream.window, "window"),
         lateness=units(stream.lateness, "lateness"),
         max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
+        idle=None if stream.idle is None else units(stream.idle, "idle"),
         matches=matches,
     )
+
+
+def _align(spec: Specification, time: TimeScale) -> int | float | None:
+    """Return how far rows may be ahead without waiting; None for any."""
+    if spec.align == "off" or (spec.align is None and spec.budget is None):
+        return None
+    kind = "numbers" if time.unit is None else "timestamps"
+    units = to_units(spec.align or 0, time.units_per_second, "align", f"the times are {kind}")
+    return float(units) if time.dtype.kind == "f" else int(units // 1)
 
 
 def _rule(predicate: object, values: ValueScale) -> Rule:

@@ -57,13 +57,16 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
     batches = {name: _batches(name, given) for name, given in tables.items()}
     plan = bind(spec, {name: parts[0].schema for name, parts in batches.items()})
     check_shards(plan, shards)
-    operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
+    operators = [
+        Operator(plan, shard=shard, shards=shards, aligned=True) for shard in range(shards)
+    ]
     results = [plan.result_schema.empty_table()]
-    for batch in _in_step(batches):
+    last = max(len(parts) for parts in batches.values())
+    for number, batch in enumerate(_in_step(batches), start=1):
         stream_progress = progress_of_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for operator, part in zip(operators, routed, strict=True):
-            results.extend(operator.pieces(part, stream_progress))
+            results.extend(operator.pieces(part, stream_progress, last=number == last))
     metrics = total(operator.metrics() for operator in operators)
     return Replay(pa.concat_tables(results), metrics)
 

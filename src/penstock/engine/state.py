@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -108,6 +108,10 @@ def save(operator: Operator) -> Changes:
             gone = window.rows.size - payload.count_live(number)
             if gone:
                 keep(f"live/{name}/{window.serial}", partial(_write_live, payload, number), gone)
+    spool = operator.alignment.spool
+    for s, chunks in enumerate(spool.chunks):
+        for chunk in chunks:
+            keep(spool.name(s, chunk), partial(spool.data, s, chunk))
     if operator.monitor is not None:
         written[_LEARNED] = _seal(write_learned(operator.store, operator.reviewer))
         current[_LEARNED] = _seal_of(written[_LEARNED])
@@ -118,9 +122,18 @@ def save(operator: Operator) -> Changes:
 
 
 def restore(
-    plan: Plan, chunks: Mapping[str, bytes], *, shard: int = 0, shards: int = 1
+    plan: Plan,
+    chunks: Mapping[str, bytes],
+    *,
+    shard: int = 0,
+    shards: int = 1,
+    aligned: bool = False,
+    fetch: Callable[[str], bytes | None] | None = None,
 ) -> Operator:
     """Make an operator that goes on where the saved one stopped.
+
+    Chunks of the spool are left where they are, and asked for by `fetch` when they are needed; if
+    it is None they must be among the others.
 
     Raises
     ------
@@ -134,13 +147,18 @@ def restore(
             f'chunk "{name}" of the saved state must be one that its head knows; it is from '
             f"another time; restore the whole state, or start without it"
         )
-    operator = Operator(plan, shard=shard, shards=shards)
+    operator = Operator(plan, shard=shard, shards=shards, aligned=aligned)
+    fetch = chunks.get if fetch is None else fetch
+    fetch_spooled(operator, fetch)
     data = {
-        name: _open(chunks.get(name), name, Seal(*seal)) for name, seal in head["chunks"].items()
+        name: _open(chunks.get(name), name, Seal(*seal))
+        for name, seal in head["chunks"].items()
+        if not is_spooled(name)
     }
     parts = [
         _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
+    operator.alignment.restore(head["alignment"])
     learned = read_learned(data[_LEARNED]) if _LEARNED in data else None
     _refill_rows(operator, parts, learned)
     memory = operator.store.memory
@@ -171,6 +189,20 @@ def restore(
     return operator
 
 
+def is_spooled(name: str) -> bool:
+    """Return whether a chunk is of rows that wait."""
+    return name.startswith("spool/")
+
+
+def fetch_spooled(operator: Operator, fetch: Callable[[str], bytes | None]) -> None:
+    """Have the chunks of rows that wait be fetched, by name, from where they were saved."""
+
+    def opened(name: str) -> bytes:
+        return _open(fetch(name), name, operator.saved.get(name))
+
+    operator.alignment.spool.fetch = opened
+
+
 def _head(operator: Operator) -> dict[str, Any]:
     memory = operator.store.memory
     return {
@@ -184,6 +216,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "streams": {name: memory.streams[name].tolist() for name in _STREAM_FIELDS},
         "rule": {name: memory.rule[name].tolist() for name in _RULE_FIELDS},
         "pairs": {name: memory.pairs[name].tolist() for name in _PAIR_FIELDS},
+        "alignment": operator.alignment.save(),
         "counters": [asdict(each) for each in operator.counters],
         "order": memory.order.tolist(),
         "measured": operator.limits.measured.tolist(),
@@ -203,7 +236,14 @@ def _head(operator: Operator) -> dict[str, Any]:
 
 
 def _described(spec: Specification) -> dict[str, str]:
-    return {field.name: repr(getattr(spec, field.name)) for field in fields(spec)}
+    """Return all of a join that must stay the same; when rows wait, and how many, need not."""
+    streams = {name: replace(stream, idle=None) for name, stream in spec.streams.items()}
+    said = {
+        field.name: repr(getattr(spec, field.name))
+        for field in fields(spec)
+        if field.name not in {"align", "spool", "streams"}
+    }
+    return {"streams": repr(streams), **said}
 
 
 def _check_same(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> None:

@@ -39,5 +39,5 @@ class BoundedJoin:
         for key in sorted(packed):
             operator = Operator(plan, shard=keys.index(key), shards=self.shards)
             given = unpack_shard(plan, packed.pop(key), self.shards)
-            for piece in operator.pieces(given.tables, given.stream_progress):
+            for piece in operator.pieces(given.tables, given.stream_progress, last=True):
                 yield from piece.to_batches()

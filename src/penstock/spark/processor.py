@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+    from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
@@ -49,6 +49,7 @@ class JoinProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state; called by Spark before the first row."""
         self._chunks = handle.getMapState("chunks", "name STRING", "data BINARY")
+        self._waiting = handle.getMapState("waiting", "name STRING", "data BINARY")
         self._head = handle.getValueState("head", "data BINARY")
 
     def handleInputRows(  # noqa: N802
@@ -62,6 +63,7 @@ class JoinProcessor(StatefulProcessor):
         plan = bind(self._spec, self._schemas)
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
+        state.fetch_spooled(operator, self._fetch)
         packed = pd.concat(rows)
         columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
         batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
@@ -83,20 +85,32 @@ class JoinProcessor(StatefulProcessor):
             return cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
         if not chunks:
-            return Operator(plan, shard=shard, shards=self._shards)
-        return state.restore(plan, chunks, shard=shard, shards=self._shards)
+            return Operator(plan, shard=shard, shards=self._shards, aligned=True)
+        return state.restore(
+            plan, chunks, shard=shard, shards=self._shards, aligned=True, fetch=self._fetch
+        )
+
+    def _fetch(self, name: str) -> bytes | None:
+        """Return a chunk of rows that wait for the slowest stream."""
+        data: bytes | None = self._waiting.getValue((name,))[0]
+        return data
 
     def _save(self, operator: Operator, shard: int) -> None:
         changes = state.save(operator)
         written = dict(changes.written)
         head = written.pop("head")
         for name in changes.removed:
-            self._chunks.removeKey((name,))
+            self._map_of(name).removeKey((name,))
         for name, data in written.items():
-            self._chunks.updateValue((name,), (data,))
+            self._map_of(name).updateValue((name,), (data,))
+        operator.alignment.spool.forget_saved()
         self._head.update((head,))
         cached = operator_cache.CachedOperator(operator, head, _batch_number())
         operator_cache.put(self._join_id, shard, cached)
+
+    def _map_of(self, name: str) -> MapState:
+        """Return where a chunk is kept: rows that wait are not read again at every restart."""
+        return self._waiting if state.is_spooled(name) else self._chunks
 
 
 def _row(**given: object) -> pd.DataFrame:

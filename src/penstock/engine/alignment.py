@@ -1,0 +1,185 @@
+"""Streams out of step: which rows take part now, and which wait for the slowest stream.
+
+All shards are told of every stream's progress, so they agree on the slowest one and its time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.engine.kernels.layout import NEVER
+from penstock.engine.spool import Spool
+from penstock.errors import SpoolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from penstock.engine.arrays import Array, Mask
+    from penstock.engine.intake import StreamCounters
+    from penstock.engine.plan import Plan
+
+
+@dataclass(frozen=True)
+class Given:
+    """Rows of one stream, and which of them may take part."""
+
+    table: pa.Table
+    times: Array
+    good: Mask
+
+
+class Alignment:
+    """How far each stream has come, and what waits until the others have come as far.
+
+    Parameters
+    ----------
+    plan
+        The join.
+    counters
+        Of each stream; says how far it has come.
+    waits
+        Whether rows ahead of the slowest stream by more than `Plan.align` wait.
+    limit
+        Bytes that may wait.
+    """
+
+    def __init__(
+        self, plan: Plan, counters: Sequence[StreamCounters], *, waits: bool, limit: int
+    ) -> None:
+        self._plan = plan
+        self._counters = counters
+        self._align = plan.align if waits else None
+        self._limit = limit
+        self._ticks = [np.zeros(0, plan.time.dtype) for _ in plan.sides]  # that wait
+        self.spool = Spool(plan)
+
+    def greatest(self, s: int) -> int | float | None:
+        """Return the time that a stream has come to, or was passed at; None if it had no rows."""
+        counters = self._counters[s]
+        times = [t for t in (counters.greatest, counters.passed) if t is not None]
+        return max(times, default=None)
+
+    def advance(self, reached: Sequence[int | float | None]) -> None:
+        """Note the greatest time of each stream's new rows, and which streams are passed."""
+        for counters, time in zip(self._counters, reached, strict=True):
+            if time is not None and (counters.greatest is None or time > counters.greatest):
+                counters.greatest = time
+        known = [each.greatest for each in self._counters if each.greatest is not None]
+        for side, counters in zip(self._plan.sides, self._counters, strict=True):
+            if side.idle is None or not known:
+                continue
+            passed = max(known) - side.idle
+            is_behind = counters.greatest is None or passed > counters.greatest
+            if is_behind and (counters.passed is None or passed > counters.passed):
+                counters.passed = passed
+
+    def frontier(self) -> int | float | None:
+        """Return the time that all streams have come to; None while one has had no rows."""
+        times = [self.greatest(s) for s in range(len(self._plan.sides))]
+        return None if None in times else min(time for time in times if time is not None)
+
+    def steps(
+        self, given: list[Given], ticks: Sequence[Array], *, last: bool
+    ) -> Iterator[tuple[list[Given], list[Array]]]:
+        """Yield the rows that take part now, and the ticks of their streams, step by step.
+
+        Parameters
+        ----------
+        given
+            The rows of a batch, for each stream.
+        ticks
+            Of each stream's progress in all shards.
+        last
+            Whether no rows will follow: then none wait.
+        """
+        frontier = self.frontier()
+        ticks = [self._with_passing(s, each, frontier) for s, each in enumerate(ticks)]
+        if self._align is None and not self.spool:
+            yield given, ticks
+            return
+        bound: int | float | None = None
+        if self._align is not None and not last:
+            bound = NEVER if frontier is None else frontier + self._align
+        if len(list(self.spool.steps(bound))) > 1:
+            # Rows of the batch take their turns among those that have waited.
+            given = [self._put(s, each, each.good) for s, each in enumerate(given)]
+        elif bound is not None:
+            given = [
+                self._put(s, each, each.good & (each.times >= bound))
+                for s, each in enumerate(given)
+            ]
+        self._check_size()
+        self._ticks = [np.concatenate(both) for both in zip(self._ticks, ticks, strict=True)]
+        for step in list(self.spool.steps(bound)):
+            released = [self._with_spooled(s, each, step) for s, each in enumerate(given)]
+            self.spool.reach(step)
+            yield released, [self._take_ticks(s, step) for s in range(len(given))]
+            given = [_nothing_of(each) for each in given]
+
+    def _with_passing(self, s: int, ticks: Array, frontier: float | None) -> Array:
+        """Add a tick to those of a stream that the others have passed."""
+        counters = self._counters[s]
+        if counters.passed is None or counters.passed != self.greatest(s) or frontier is None:
+            return ticks
+        tick = min(counters.passed, frontier)
+        return np.sort(np.append(ticks, np.array(tick, ticks.dtype)))
+
+    def _put(self, s: int, given: Given, waits: Mask) -> Given:
+        """Let some rows wait; return which of the others may take part."""
+        if not waits.any():
+            return given
+        self.spool.add(s, given.table, given.times, waits)
+        return Given(given.table, given.times, given.good & ~waits)
+
+    def _with_spooled(self, s: int, given: Given, bound: float | None) -> Given:
+        """Return rows together with those that have waited until now."""
+        waited = self.spool.release(s, bound)
+        if waited is None:
+            return given
+        times, good = self._plan.time.read(waited.column(self._plan.sides[s].time))
+        if not given.good.any():
+            return Given(waited, times, good)
+        return Given(
+            pa.concat_tables([waited, given.table]),
+            np.concatenate([times, given.times]),
+            np.concatenate([good, given.good]),
+        )
+
+    def _take_ticks(self, s: int, bound: float | None) -> Array:
+        """Return a stream's ticks before a time, in order; later ones wait."""
+        ticks = np.sort(self._ticks[s])
+        count = ticks.size if bound is None else int(np.searchsorted(ticks, bound))
+        self._ticks[s] = ticks[count:]
+        return ticks[:count]
+
+    def _check_size(self) -> None:
+        if self.spool.size <= self._limit:
+            return
+        names = [side.name for side in self._plan.sides]
+        waiting = max(range(len(names)), key=lambda s: sum(c.size for c in self.spool.chunks[s]))
+        come = [self.greatest(s) for s in range(len(names))]
+        slowest = min(range(len(names)), key=lambda s: NEVER if come[s] is None else come[s])
+        raise SpoolError(
+            f'rows of stream "{names[waiting]}" that wait for stream "{names[slowest]}" must fit '
+            f"into spool={self._plan.spec.spool!r}, {self._limit:,} bytes in each shard; got "
+            f'{self.spool.size:,} bytes; bring "{names[slowest]}" up to date, or restart with a '
+            f'larger spool=, with idle= for stream "{names[slowest]}", so that it is no longer '
+            f'waited for, or with align="off"'
+        )
+
+    def save(self) -> dict[str, Any]:
+        """Return what a restart needs, besides the chunks of the spool."""
+        return {"ticks": [each.tolist() for each in self._ticks], "spool": self.spool.save()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the saved one stopped."""
+        self._ticks = [np.array(each, self._plan.time.dtype) for each in saved["ticks"]]
+        self.spool.restore(saved["spool"])
+
+
+def _nothing_of(given: Given) -> Given:
+    return Given(given.table.slice(0, 0), given.times[:0], given.good[:0])
