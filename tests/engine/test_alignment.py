@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from penstock.metrics import Metrics
 
-ROWS = 4_000
-WINDOW = 600
+ROWS = 1_500
+WINDOW = 200
 GOALS = [
     ps.MaxSubset(strategy="fifo"),
     ps.MaxSubset(strategy="random"),
@@ -43,7 +43,7 @@ def _tables() -> Batch:
         tables[name] = pa.table(
             {
                 "t": np.sort(draws.integers(0, ROWS // 2, ROWS)),
-                "k": draws.zipf(1.3, ROWS) % 200,
+                "k": draws.zipf(1.2, ROWS) % 500,
                 "value": draws.integers(1, 100, ROWS).astype(float),
             }
         )
@@ -51,7 +51,7 @@ def _tables() -> Batch:
 
 
 def _join(goal: ps.Goal | None = None, **settings: object) -> ps.Join:
-    given = {"goal": goal or ps.MaxSubset(strategy="fifo"), "budget": ps.Budget(rows=300)}
+    given = {"goal": goal or ps.MaxSubset(strategy="fifo"), "budget": ps.Budget(rows=100)}
     return ps.Join(
         streams=dict.fromkeys("ab", ps.Stream(time="t", window=WINDOW)),
         on=ps.Equal("k"),

@@ -37,7 +37,7 @@ def _tables(*, jump: str) -> dict[str, pa.Table]:
         tables[name] = pa.table(
             {
                 "t": np.arange(ROWS),
-                "k": draws.integers(0, 50, ROWS),
+                "k": draws.integers(0, 1_000, ROWS),
                 "value": draws.integers(1, 100, ROWS).astype(float),
                 "text": ["x" * width for width in widths.tolist()],
             }

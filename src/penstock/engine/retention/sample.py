@@ -143,8 +143,9 @@ def is_out(memory: Memory, lot: Lot) -> bool:
 def draw_again(memory: Memory, lot: Lot) -> Lot:
     """Let the fraction fall to an arriving row's ratio, and see whether it is still wanted."""
     settings = memory.retained.sample.settings[0]
-    settings["forced"] += 1
-    settings["fraction"] = min(settings["fraction"], lot.ratio)
+    if lot.ratio < settings["fraction"]:
+        settings["forced"] += 1
+        settings["fraction"] = lot.ratio
     if not settings["by_match"]:
         return Lot(lot.ratio, lot.size, lot.expected, lot.key, np.int64(NO_MATCH), lot.limit)
     steps, ratio, key = skip(lot.key, settings["fraction"])
