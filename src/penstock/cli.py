@@ -153,6 +153,11 @@ def demo(
     terminal.table(found.headings, [run.cells() for run in found.runs])
     terminal.say()
     terminal.say(found.note)
+    terminal.say()
+    terminal.say(f'What "{found.runs[-1].strategy}" reports about itself (print(metrics)):')
+    for line in found.runs[-1].summary.splitlines():
+        terminal.line(f"  {line}")
+    terminal.say()
     terminal.line(f"Recall over time: {picture}")
     if json_file is not None:
         terminal.line(f"The figures, for programs: {json_file}")
