@@ -210,8 +210,8 @@ def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _
     last = times.max(axis=0)
     counts = (last >= period.start) & (last <= period.end)
     ages = [(last - own)[counts & (newest != s)] for s, own in enumerate(times)]
-    most = np.count_nonzero(counts)
-    waited = [np.count_nonzero(each) / most if most else None for each in ages]
+    most = int(np.count_nonzero(counts))
+    waited = [int(np.count_nonzero(each)) / most if most else None for each in ages]
     return _Ages(ages, waited, result.num_rows)
 
 

@@ -135,7 +135,8 @@ def comparable_times(
             if pa.types.is_null(kind):
                 hint = "take a sample in which every stream has rows"
             raise SchemaError(must(owner, TIME_TYPES, str(kind), hint))
-    found, remarks = dict(tables), []
+    found = dict(tables)
+    remarks: list[str] = []
     if not any(getattr(kind, "tz", None) for kind in kinds.values()):
         return found, remarks
     for name, kind in kinds.items():
