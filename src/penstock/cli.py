@@ -17,6 +17,7 @@ except ModuleNotFoundError as error:
 
 from penstock import __version__
 from penstock.capacity.command import explain
+from penstock.engine.kernel_cache import cache_folder
 from penstock.errors import PenstockError, SessionError
 from penstock.report import outputs
 from penstock.report.places import picture_place
@@ -24,6 +25,7 @@ from penstock.report.recall_plots import save_recall_plot
 from penstock.report.terminal import Terminal
 from penstock.strategies import STRATEGIES
 from penstock.studies.command import study
+from penstock.warm import compile_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,6 +215,27 @@ def strategies() -> None:
             for name, strategy in STRATEGIES.items()
         ],
     )
+
+
+@app.command()
+def warm(
+    *,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that compile at a time, four at most.")
+    ] = 2,
+) -> None:
+    """Compile the kernels ahead of time, so that the first join does not wait for it.
+
+    For images, and before tests. The code is kept on disk and is good for the same Python, Numba
+    and kind of processor. If the package's folder cannot be written, set NUMBA_CACHE_DIR.
+    """
+    folder = cache_folder()
+    if folder is None:
+        raise SessionError("the JIT is off: NUMBA_DISABLE_JIT is set; unset it to compile")
+    terminal = Terminal()
+    with terminal.step("Compiling the kernels, for a minute or two ...") as tell:
+        compile_kernels(processes=processes, report=tell)
+    terminal.line(f"The kernels are compiled, in {folder} and beside it.")
 
 
 def _need_spark(what: str) -> None:
