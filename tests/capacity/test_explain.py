@@ -130,7 +130,7 @@ def test_tried_on_the_sample(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     text = run(folder, monkeypatch, *USUAL, *options, "--output", str(tmp_path))
     figures = json.loads((tmp_path / "f.json").read_text())
     assert figures["budget_rows"] == 125
-    assert "tried: recall in the sample with 125 rows, 0.0" in text
+    assert "tried: recall (%) in the sample with 125 rows (0.0" in text
     assert figures["tried"]["fifo"] == pytest.approx(figures["recall"]["fifo"], abs=0.04)
     assert figures["tried"]["random"] == pytest.approx(figures["recall"]["random"], abs=0.05)
     most = max(figures["tried"].values())
@@ -202,7 +202,7 @@ def test_enough_memory_and_a_sample_that_is_too_short(
     long = ("--window", "auctions=2 hours", "--window", "bids=0 seconds")
     options = (*NAMES, *COLUMNS, *long, "--rows", "9000", "--output", str(tmp_path))
     text = run(folder, monkeypatch, *options)
-    assert "With 9,000 rows, 2.3 MB the join is exact on average, whatever the strategy" in text
+    assert "With 9,000 rows (2.3 MB) the join is exact on average, whatever the strategy" in text
     assert 'Beware: The sample (67 minutes) is shorter than the window of "auctions"' in text
 
 
@@ -241,13 +241,13 @@ def test_rows_are_given_in_megabytes_too(folder: Path, monkeypatch: pytest.Monke
     assert figures["needed_bytes"] == auctions["needed_bytes"]
     assert figures["budget_bytes"] == pytest.approx(125 * auctions["row_bytes"])
     assert f"rows of it on average, {figures['needed_bytes'] / 1e6:.2g} MB." in text
-    assert f"recall with 125 rows, {figures['budget_bytes'] / 1e6:.2g} MB (%)" in text
+    assert f"recall (%) with 125 rows ({figures['budget_bytes'] / 1e6:.2g} MB)" in text
 
 
 def test_a_budget_in_bytes_is_given_back_as_it_was_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "rows, 0.04 MB (%)" in run(folder, monkeypatch, *USUAL, "--memory", "40kB")
+    assert "rows (0.04 MB)" in run(folder, monkeypatch, *USUAL, "--memory", "40kB")
 
 
 JSON_LINES = {

@@ -91,7 +91,7 @@ class Explanation:
         needed = self.rows_for()
         headings = [
             "strategy",
-            f"recall with {self._budget()} (%)",
+            f"recall (%) with {self._budget()}",
             f"rows for {_percent(self.target_recall)} recall",
             "MB",
             "of the exact join's rows (%)",
@@ -109,7 +109,7 @@ class Explanation:
 
     def trials(self) -> tuple[list[str], list[list[str]]]:
         """Return the table of the strategies that were tried: headings and cells."""
-        return ["strategy", f"tried: recall in the sample with {self._budget()} (%)"], [
+        return ["strategy", f"tried: recall (%) in the sample with {self._budget()}"], [
             [name, f"{100 * recall:.1f}"] for name, recall in self.tried.items()
         ]
 
@@ -237,7 +237,7 @@ class Explanation:
         }
 
     def _budget(self) -> str:
-        return f"{counted(self.rows, 'row')}, {megabytes(self._bytes())}"
+        return f"{counted(self.rows, 'row')} ({megabytes(self._bytes())})"
 
     def _bytes(self) -> float:
         """Return the budget in bytes: as it was given, or the size of its rows."""
