@@ -233,7 +233,7 @@ def warm(
     if folder is None:
         raise SessionError("the JIT is off: NUMBA_DISABLE_JIT is set; unset it to compile")
     terminal = Terminal()
-    with terminal.step("Compiling the kernels, for a minute or two ...") as tell:
+    with terminal.step("Compiling the kernels, for a few minutes ...") as tell:
         compile_kernels(processes=processes, report=tell)
     terminal.line(f"The kernels are compiled, in {folder} and beside it.")
 
