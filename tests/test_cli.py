@@ -88,6 +88,7 @@ def test_demo_prints_one_table_and_saves_a_picture_and_the_figures(tmp_path: Pat
     assert picture.read_bytes().startswith(PNG)
     assert picture.stat().st_size > 20_000
     assert f"Recall over time: {picture}" in text
+    assert 'What "best" reports about itself (print(metrics)):\n  Results    ' in text
     assert "Next steps:" in text
     assert "\x1b" not in text
 

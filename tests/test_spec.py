@@ -175,6 +175,17 @@ def test_a_budget_is_of_rows_or_of_memory() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "write"),
+    [
+        ("100MB", 'Budget(memory="100MB")'),
+        (5_000, "Budget(rows=5000)"),
+    ],
+)
+def test_a_budget_without_a_name_is_refused_with_what_to_write(given: object, write: str) -> None:
+    assert refusal(Budget, given) == (f"Budget must be given by name; got {given!r}; write {write}")
+
+
 # --- goals
 
 
@@ -216,7 +227,7 @@ def test_there_is_one_strategy_for_memory_and_one_for_cpu() -> None:
 
 
 def test_importance_is_of_something() -> None:
-    assert MaxImportance(of="price", strategy="age").of == "price"
+    assert MaxImportance(of="price", strategy="greedy").of == "price"
     with pytest.raises(TypeError, match="'of'"):
         MaxImportance()  # type: ignore[call-arg]
 
@@ -463,7 +474,10 @@ def specifications(draw: st.DrawFn) -> Specification:
         Band(low=Decimal("-0.5"), high=draw(st.integers(0, 9)), **columns),
         Compare(draw(st.sampled_from(["<", "!="])), **columns),
     ]
-    named = st.none() | st.text(min_size=1)
+
+    def named(goal: type[Goal]) -> st.SearchStrategy[str | None]:
+        return st.none() | st.sampled_from(goal.strategy_names or ())
+
     both: st.SearchStrategy[Any] = st.just({"memory": "fifo", "cpu": Fifo()})
     budgets = st.one_of(
         st.none(),
@@ -472,16 +486,16 @@ def specifications(draw: st.DrawFn) -> Specification:
     )
     budget = draw(budgets)
     goals: list[Goal] = [
-        MaxSubset(strategy=draw(named | st.just(Fifo()) | both)),
+        MaxSubset(strategy=draw(named(MaxSubset) | st.just(Fifo()) | both)),
         MaxImportance(
             of=draw(st.text(min_size=1)),
-            strategy=draw(named | st.builds(Ijoin, maturity=st.floats(0, 1))),
+            strategy=draw(named(MaxImportance) | st.builds(Ijoin, maturity=st.floats(0, 1))),
         ),
     ]
     if len(streams) == 2 and budget is not None:
         of, column = draw(st.sampled_from(list(streams))), draw(st.text(min_size=1))
         roundings = st.sampled_from(["bound", "up", "down", "random"])
-        strategy = draw(named | st.builds(Uniform, rounding=roundings))
+        strategy = draw(named(Sample) | st.builds(Uniform, rounding=roundings))
         goals.append(Sample(strategy=strategy, of=of, matches={of: column}))
     return draw(st.sampled_from([Specification, Join]))(
         streams=streams,

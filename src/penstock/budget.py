@@ -7,6 +7,7 @@ import numbers
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 from penstock.errors import SpecificationError, must
 
@@ -46,6 +47,15 @@ class Budget:
     >>> Budget(memory="1.5 GiB").memory_bytes
     1610612736
     """
+
+    def __new__(cls, *given: object, **named: object) -> Self:
+        """Refuse arguments without a name, with what to write instead."""
+        del named
+        if given:
+            what = "memory" if isinstance(given[0], str) else "rows"
+            hint = f"write Budget({what}={_quoted(given[0])})"
+            raise SpecificationError(must("Budget", "given by name", given[0], hint))
+        return super().__new__(cls)
 
     rows: int | None = None
     memory: str | int | None = None
@@ -98,6 +108,10 @@ class Budget:
     def memory_bytes(self) -> int | None:
         """The memory as bytes, rounded down; None if the budget is not in memory."""
         return None if self.memory is None else bytes_of(self.memory)
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def plain(value: object) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 import shutil
 import sys
@@ -18,12 +17,15 @@ except ModuleNotFoundError as error:
 
 from penstock import __version__
 from penstock.capacity.command import explain
+from penstock.engine.kernel_cache import cache_folder
 from penstock.errors import PenstockError, SessionError
-from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report import outputs
+from penstock.report.places import picture_place
 from penstock.report.recall_plots import save_recall_plot
 from penstock.report.terminal import Terminal
 from penstock.strategies import STRATEGIES
 from penstock.studies.command import study
+from penstock.warm import compile_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,14 +110,7 @@ def demo(
     output: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
     ] = Path(_PICTURE),
-    json_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Also write the figures to this file; - writes only them, to standard output.",
-        ),
-    ] = None,
+    json_file: outputs.JsonOption = None,
 ) -> None:
     """Join an auction site's bids with its auctions: exactly, then with a part of the memory.
 
@@ -124,8 +119,7 @@ def demo(
     """
     terminal = Terminal()
     picture = picture_place(output, "--output", _PICTURE)
-    if json_file is not None and json_file != STDOUT:
-        json_file = file_place(json_file, "--json")
+    figures = outputs.Figures(json_file)
     _need_spark("the demo")
     from penstock.demo import demonstrate  # noqa: PLC0415  # other commands need no Spark
 
@@ -140,22 +134,22 @@ def demo(
             subtitle=found.subject,
             mark=found.mark,
         )
-    if json_file is not None:
-        figures = found.as_json() | {"penstock": __version__, "picture": str(picture)}
-        text = json.dumps(figures, indent=2) + "\n"
-        if json_file == STDOUT:
-            typer.echo(text, nl=False)
-            return
-        json_file.write_text(text, encoding="utf-8")
+    figures.write(found.as_json() | {"penstock": __version__, "picture": str(picture)})
+    if figures.alone:
+        return
 
     terminal.say(found.sentences)
     terminal.say()
     terminal.table(found.headings, [run.cells() for run in found.runs])
     terminal.say()
     terminal.say(found.note)
+    terminal.say()
+    terminal.say(f'What "{found.runs[-1].strategy}" reports about itself (print(metrics)):')
+    for line in found.runs[-1].summary.splitlines():
+        terminal.line(f"  {line}")
+    terminal.say()
     terminal.line(f"Recall over time: {picture}")
-    if json_file is not None:
-        terminal.line(f"The figures, for programs: {json_file}")
+    figures.point_out(terminal)
     terminal.say()
     terminal.say("Next steps:")
     program = _program()
@@ -180,14 +174,7 @@ def join(
     spark: Annotated[
         bool, typer.Option(help="Also measure Spark's own join, which takes minutes.")
     ] = True,
-    json_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Also write the figures to this file; - writes only them, to standard output.",
-        ),
-    ] = None,
+    json_file: outputs.JsonOption = None,
 ) -> None:
     """Measure Penstock's join on Spark and Spark's own join, on the same files.
 
@@ -196,8 +183,7 @@ def join(
     shuffle, and to Python again.
     """
     terminal = Terminal()
-    if json_file is not None and json_file != STDOUT:
-        json_file = file_place(json_file, "--json")
+    figures = outputs.Figures(json_file)
     _need_spark("the benchmark")
     from penstock.bench import Size, bench_join  # noqa: PLC0415  # other commands need no Spark
     from penstock.spark import session  # noqa: PLC0415  # as above
@@ -206,18 +192,13 @@ def join(
     with terminal.step("Starting Spark ..."):
         running = session(memory="4g")
     found = bench_join(running, size, with_spark=spark, step=terminal.step)
-    if json_file is not None:
-        text = json.dumps(found.as_json() | {"penstock": __version__}, indent=2) + "\n"
-        if json_file == STDOUT:
-            typer.echo(text, nl=False)
-            return
-        json_file.write_text(text, encoding="utf-8")
+    figures.write(found.as_json() | {"penstock": __version__})
+    if figures.alone:
+        return
     terminal.table(found.headings, found.rows())
     terminal.say()
     terminal.table(["ratio", "is", "wanted", ""], [each.cells() for each in found.targets()])
-    if json_file is not None:
-        terminal.say()
-        terminal.line(f"The figures, for programs: {json_file}")
+    figures.point_out(terminal)
 
 
 @app.command()
@@ -234,6 +215,27 @@ def strategies() -> None:
             for name, strategy in STRATEGIES.items()
         ],
     )
+
+
+@app.command()
+def warm(
+    *,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that compile at a time, four at most.")
+    ] = 2,
+) -> None:
+    """Compile the kernels ahead of time, so that the first join does not wait for it.
+
+    For images, and before tests. The code is kept on disk and is good for the same Python, Numba
+    and kind of processor. If the package's folder cannot be written, set NUMBA_CACHE_DIR.
+    """
+    folder = cache_folder()
+    if folder is None:
+        raise SessionError("the JIT is off: NUMBA_DISABLE_JIT is set; unset it to compile")
+    terminal = Terminal()
+    with terminal.step("Compiling the kernels, for a few minutes ...") as tell:
+        compile_kernels(processes=processes, report=tell)
+    terminal.line(f"The kernels are compiled, in {folder} and beside it.")
 
 
 def _need_spark(what: str) -> None:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 __all__ = [
     "as_numpy",
+    "at_midnight",
     "decoded",
     "plain",
 ]
@@ -44,6 +45,17 @@ def decoded(column: pa.ChunkedArray | pa.Array) -> pa.Array:
             column = column.storage
         else:
             return column
+
+
+def at_midnight(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of dates as timestamps without a zone, and any other column as it is.
+
+    >>> at_midnight(pa.chunked_array([pa.array([1], pa.date32())])).type
+    TimestampType(timestamp[ms])
+    """
+    if not pa.types.is_date(plain(column.type)):
+        return column
+    return pa.chunked_array([decoded(column).cast(pa.timestamp("ms"))])
 
 
 def _combined(column: pa.ChunkedArray) -> pa.Array:

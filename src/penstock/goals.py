@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from penstock.budget import is_whole, plain
-from penstock.errors import SpecificationError, must
+from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.importance import Importance, ImportanceLike, importance_of
 from penstock.importance.results import check_result
 
@@ -42,6 +42,10 @@ class Goal:
 
     strategy: StrategyLike | Mapping[str, StrategyLike] | None = None
 
+    # Names that `strategy` may have. `penstock.strategies.STRATEGIES` has the strategies; a test
+    # compares both. None for a goal that Penstock does not know.
+    strategy_names: ClassVar[tuple[str, ...] | None] = None
+
     def __post_init__(self) -> None:
         if type(self) is Goal:
             hint = "write MaxSubset(), MaxImportance(of=...) or Sample()"
@@ -52,19 +56,23 @@ class Goal:
                 if resource not in _RESOURCES:
                     hint = 'write strategy={"memory": ..., "cpu": ...}'
                     raise SpecificationError(must(owner, "for memory and cpu", resource, hint))
-                _check_strategy(f'{owner} for "{resource}"', each)
+                _check_strategy(f'{owner} for "{resource}"', each, self.strategy_names)
             object.__setattr__(self, "strategy", _Known(self.strategy))
         elif self.strategy is not None:
-            _check_strategy(owner, self.strategy)
+            _check_strategy(owner, self.strategy, self.strategy_names)
 
 
-def _check_strategy(owner: str, said: object) -> None:
+def _check_strategy(owner: str, said: object, names: Sequence[str] | None) -> None:
     if isinstance(said, type) and hasattr(said, "name"):
         hint = f"write {said.__name__}(), with its parameters"
         raise SpecificationError(must(owner, "a name or a strategy object", said.__name__, hint))
     if not (isinstance(said, str) and said) and not isinstance(getattr(said, "name", None), str):
         hint = "leave it out to have one picked"
         raise SpecificationError(must(owner, "a name or a strategy object", said, hint))
+    if isinstance(said, str) and names is not None and said not in names:
+        hint = did_you_mean(said, names, "leave it out to have one chosen")
+        known = ", ".join(f'"{name}"' for name in names)
+        raise SpecificationError(must(owner, f"one of {known}", said, hint))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -136,6 +144,11 @@ class MaxSubset(LearningGoal):
     3
     """
 
+    strategy_names: ClassVar[tuple[str, ...] | None] = (
+        *("fifo", "random", "until-expiry", "age", "prob", "expected", "best"),
+        *("recent", "size"),  # what papers call fifo and prob
+    )
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MaxImportance(LearningGoal):
@@ -173,6 +186,11 @@ class MaxImportance(LearningGoal):
 
     of: ImportanceLike | Mapping[str, ImportanceLike]
     result: str = "min"
+
+    strategy_names: ClassVar[tuple[str, ...] | None] = (
+        *("fifo", "random", "prob", "greedy", "ijoin", "worth"),
+        *("recent", "size"),  # what papers call fifo and prob
+    )
 
     def __post_init__(self) -> None:
         """Check what was said, and keep it unchanged."""
@@ -226,6 +244,13 @@ class Sample(LearningGoal):
     of: str | None = None
     matches: Mapping[str, str] | None = None
     fraction: float | None = None
+
+    strategy_names: ClassVar[tuple[str, ...] | None] = (
+        "uniform",
+        "eq-cluster",
+        "pps-cluster",
+        "cluster",
+    )
 
     def __post_init__(self) -> None:
         """Check what was said, and keep it unchanged."""

@@ -29,7 +29,8 @@ class Stream:
     Parameters
     ----------
     time
-        Column that holds the time: a timestamp, or a number such as a sequence.
+        Column that holds the time: a timestamp, a date (midnight, without a zone), or a number
+        such as a sequence.
     window
         How long a row can join with newer rows: ``"10 minutes"``, a `timedelta`, or a number
         if time is numeric. With zero it joins only with rows of the same time, and older ones.

@@ -46,6 +46,8 @@ def check_tables(join: Specification, tables: Mapping[str, pa.Table]) -> None:
 def units_per_second(join: Specification, tables: Mapping[str, pa.Table]) -> int | None:
     """Return the finest unit of the streams' timestamps; None if their times are numbers.
 
+    Dates are timestamps in milliseconds; see `penstock.columns.at_midnight`.
+
     Raises
     ------
     SchemaError
@@ -56,11 +58,13 @@ def units_per_second(join: Specification, tables: Mapping[str, pa.Table]) -> int
         kind = tables[name].schema.field(stream.time).type
         if pa.types.is_timestamp(kind):
             units.add(UNITS_PER_SECOND[kind.unit])
+        elif pa.types.is_date(kind):
+            units.add(UNITS_PER_SECOND["ms"])
         elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
             units.add(None)
         else:
             label = f'time column "{stream.time}" of stream "{name}"'
-            raise SchemaError(must(label, "a timestamp or a number", str(kind), "cast it"))
+            raise SchemaError(must(label, "a timestamp, a date or a number", str(kind), "cast it"))
     if None in units and len(units) > 1:
         requirement = "timestamps in all streams or numbers in all"
         raise SchemaError(must("time columns", requirement, "some of each", "cast one kind"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pa.csv.write_csv(words, place / "words.csv")
     (place / "broken.parquet").write_text("not Parquet at all")
     (place / "nothing.csv").write_text("")
-    (place / "sample.json").write_text("{}")
+    (place / "sample.xml").write_text("<sample/>")
+    (place / "list.json").write_text('[{"id": 1}]')
+    (place / "nothing.jsonl").write_text("")
     return place
 
 
@@ -82,15 +85,21 @@ def test_it_prints_tables_says_what_it_would_choose_and_saves_a_picture(
     assert rows["auctions"][-1] == f"{figures['streams']['auctions']['results_per_row']:.2f}"
     assert list(figures["recall"]) == list(MODELS)
     for name, recall in figures["recall"].items():
-        shown, needed, part = rows[name]
+        shown, needed, size, part = rows[name]
         assert shown == f"{100 * recall:.1f}"
         assert int(needed.replace(",", "")) == figures["rows_for_wished_recall"][name]
+        assert float(size) == pytest.approx(
+            figures["bytes_for_wished_recall"][name] / 1e6, rel=0.05
+        )
         assert int(part) == round(
             100 * figures["rows_for_wished_recall"][name] / figures["needed_rows"]
         )
     assert figures["recall"]["age"] == pytest.approx(0.335, abs=0.02)
     assert figures["choice"] == "age"
-    assert figures["warnings"] == []
+    (warning,) = figures["warnings"]
+    assert warning.startswith('The times of "bids" have no time zone and are taken as UTC.')
+    assert f"Beware: {warning}" in text
+    assert figures["hints"] == []
     assert figures["tried"] == {}
     assert (
         "Choice: age. Rows of auctions give most results per row of memory if they are kept up to"
@@ -121,7 +130,7 @@ def test_tried_on_the_sample(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     text = run(folder, monkeypatch, *USUAL, *options, "--output", str(tmp_path))
     figures = json.loads((tmp_path / "f.json").read_text())
     assert figures["budget_rows"] == 125
-    assert "tried: recall in the sample with 125 rows (%)" in text
+    assert "tried: recall (%) in the sample with 125 rows (0.0" in text
     assert figures["tried"]["fifo"] == pytest.approx(figures["recall"]["fifo"], abs=0.04)
     assert figures["tried"]["random"] == pytest.approx(figures["recall"]["random"], abs=0.05)
     most = max(figures["tried"].values())
@@ -193,7 +202,7 @@ def test_enough_memory_and_a_sample_that_is_too_short(
     long = ("--window", "auctions=2 hours", "--window", "bids=0 seconds")
     options = (*NAMES, *COLUMNS, *long, "--rows", "9000", "--output", str(tmp_path))
     text = run(folder, monkeypatch, *options)
-    assert "With 9,000 rows the join is exact on average, whatever the strategy" in text
+    assert "With 9,000 rows (2.3 MB) the join is exact on average, whatever the strategy" in text
     assert 'Beware: The sample (67 minutes) is shorter than the window of "auctions"' in text
 
 
@@ -209,6 +218,136 @@ def test_a_folder_of_parquet_files(
     options = (*streams, *COLUMNS, *WINDOWS, "--json", "-", "--output", str(tmp_path))
     figures = json.loads(run(tmp_path, monkeypatch, *options))
     assert figures["streams"]["auctions"]["rows"] == min(whole.num_rows, 4_000)
+
+
+def test_no_picture_unless_it_is_asked_for(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streams = tuple(word.replace("=", f"={folder}/") if "." in word else word for word in NAMES)
+    figures_file = tmp_path / "figures.json"
+    options = (*streams, *COLUMNS, *WINDOWS, "--json", str(figures_file))
+    text = run(tmp_path, monkeypatch, *options)
+    assert list(tmp_path.iterdir()) == [figures_file]
+    assert json.loads(figures_file.read_text())["picture"] is None
+    assert "Recall against memory" not in text
+
+
+def test_rows_are_given_in_megabytes_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = run(folder, monkeypatch, *USUAL, "--rows", "125")
+    figures = json.loads(run(folder, monkeypatch, *USUAL, "--rows", "125", "--json", "-"))
+    auctions = figures["streams"]["auctions"]
+    assert auctions["needed_bytes"] == auctions["needed_rows"] * auctions["row_bytes"]
+    # Only auctions wait, so all rows that are held are auctions.
+    assert figures["needed_bytes"] == auctions["needed_bytes"]
+    assert figures["budget_bytes"] == pytest.approx(125 * auctions["row_bytes"])
+    assert f"rows of it on average, {figures['needed_bytes'] / 1e6:.2g} MB." in text
+    assert f"recall (%) with 125 rows ({figures['budget_bytes'] / 1e6:.2g} MB)" in text
+
+
+def test_a_budget_in_bytes_is_given_back_as_it_was_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "rows (0.04 MB)" in run(folder, monkeypatch, *USUAL, "--memory", "40kB")
+
+
+JSON_LINES = {
+    "auctions.jsonl": ("opened_at", "%Y-%m-%dT%H:%M:%S.%fZ"),
+    "bids.ndjson.gz": ("at", "%Y-%m-%d %H:%M:%S"),
+}
+
+
+def test_json_lines_are_read_as_the_same_rows_in_parquet(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times are text there; one file is compressed, and has whole numbers before a fraction."""
+    model = age_model(curve="BELL", duration=4_000.0, arrivals="mean-rate", seed=1)
+    for table, (file, (time, form)) in zip((model.s1, model.s2), JSON_LINES.items(), strict=True):
+        rows = table.to_pylist()
+        lines = [
+            json.dumps(
+                {
+                    "id": row["id"],
+                    time: (BEGIN + timedelta(seconds=int(row["time"]))).strftime(form),
+                    "value": i if i < len(rows) - 1 else 0.5,
+                }
+            )
+            for i, row in enumerate(rows)
+        ]
+        opened = gzip.open if file.endswith(".gz") else open
+        with opened(tmp_path / file, "wt") as out:
+            out.write("\n".join(lines) + "\n")
+        sample = pa.table(
+            {
+                "id": table["id"],
+                time: pa.array(
+                    [BEGIN + timedelta(seconds=int(row["time"])) for row in rows],
+                    pa.timestamp("us", "UTC"),
+                ),
+                "value": pa.array([*range(len(rows) - 1), 0.5]),
+            }
+        )
+        pa.parquet.write_table(sample, tmp_path / f"{time}.parquet")
+    options = (*COLUMNS, *WINDOWS, "--json", "-")
+    json_lines = ("--stream", "auctions=auctions.jsonl", "--stream", "bids=bids.ndjson.gz")
+    parquet = ("--stream", "auctions=opened_at.parquet", "--stream", "bids=at.parquet")
+    found = json.loads(run(tmp_path, monkeypatch, *json_lines, *options))
+    expected = json.loads(run(tmp_path, monkeypatch, *parquet, *options))
+    assert found.pop("warnings")[0].startswith('The times of "bids" have no time zone')
+    assert expected.pop("warnings") == []
+    assert found == expected
+
+
+def test_dates_are_times_for_it_as_for_the_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = pa.array(range(20_000, 20_060), pa.int32()).cast(pa.date32())
+    table = pa.table({"day": days, "id": [i % 3 for i in range(60)]})
+    for name in ("a.parquet", "b.parquet"):
+        pa.parquet.write_table(table, tmp_path / name)
+    streams = ("--stream", "a=a.parquet", "--stream", "b=b.parquet")
+    options = ("--time", "day", "--on", "id", "--window", "5 days", "--json", "-")
+    figures = json.loads(run(tmp_path, monkeypatch, *streams, *options))
+    each = ps.Stream(time="day", window="5 days")
+    join = ps.Join(streams={"a": each, "b": each}, on=ps.Equal("id"))
+    assert figures["results"] == join.replay({"a": table, "b": table}).result.num_rows
+    assert figures["warnings"] == []
+
+
+def one_sided(tmp_path: Path, clock: bool, early: int) -> tuple[str, ...]:
+    """Write 1,000 auctions and a bid on each, of which some come before their auction."""
+    opened = np.arange(1_000) * 10
+    placed = opened + np.where(np.arange(1_000) < early, -5, 25)
+    kind = pa.timestamp("s") if clock else pa.int64()
+    for name, times in (("auctions", opened), ("bids", placed)):
+        table = pa.table({"at": pa.array(times).cast(kind), "id": np.arange(1_000)})
+        pa.parquet.write_table(table, tmp_path / f"{name}.parquet")
+    names = ("auctions", "bids")
+    streams = [word for name in names for word in ("--stream", f"{name}={name}.parquet")]
+    window = "100 seconds" if clock else "100"
+    return (*streams, "--time", "at", "--on", "id", "--window", window, "--json", "-")
+
+
+@pytest.mark.parametrize("clock", [True, False])
+def test_a_window_that_no_result_needs_is_pointed_out(
+    clock: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = json.loads(run(tmp_path, monkeypatch, *one_sided(tmp_path, clock, early=0)))
+    (hint,) = figures["hints"]
+    zero = '"0 seconds"' if clock else "0"
+    assert hint.startswith('In 100% of the results the row of "bids" comes last, so')
+    assert f"With --window bids={zero} (in Python window={zero}) the exact join holds 10 r" in hint
+    assert "instead of 20 (" in hint
+    assert hint.endswith("and finds 100% of the results.")
+
+
+def test_what_the_window_would_cost_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = json.loads(run(tmp_path, monkeypatch, *one_sided(tmp_path, clock=False, early=8)))
+    assert few["streams"]["bids"]["waited"] == pytest.approx(0.008, abs=0.002)
+    assert few["hints"][0].startswith("In 99.")
+    many = json.loads(run(tmp_path, monkeypatch, *one_sided(tmp_path, clock=False, early=50)))
+    assert many["hints"] == []
 
 
 AUCTIONS = ("--stream", "auctions=auctions.parquet")
@@ -228,8 +367,16 @@ def bids(file: str, *columns: str) -> tuple[str, ...]:
             "file of stream \"bids\" must be there; got 'none.csv'; check the path",
         ),
         (
-            bids("sample.json"),
-            'file of stream "bids" must be Parquet (.parquet, or a folder of such files) or CSV',
+            bids("sample.xml"),
+            'file of stream "bids" must be Parquet (.parquet, or a folder of such files), CSV (',
+        ),
+        (
+            bids("list.json"),
+            'file of stream "bids" must be JSON lines, one object in each (JSON parse error:',
+        ),
+        (
+            bids("nothing.jsonl"),
+            'file of stream "bids" must be JSON lines, one object in each (Empty JSON file)',
         ),
         (
             bids("broken.parquet"),
@@ -241,11 +388,11 @@ def bids(file: str, *columns: str) -> tuple[str, ...]:
         ),
         (
             bids("empty.csv"),
-            'time column "at" of stream "bids" must be timestamps or numbers; got \'null\'; take',
+            'time column "at" of stream "bids" must be a timestamp, a date or a number; got \'n',
         ),
         (
             bids("words.csv"),
-            'time column "at" of stream "bids" must be timestamps or numbers; got \'string\'',
+            'time column "at" of stream "bids" must be a timestamp, a date or a number; got \'str',
         ),
         (
             bids("numbers-2.pq"),

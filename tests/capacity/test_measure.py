@@ -78,6 +78,22 @@ def test_results_are_counted_for_the_one_that_waits() -> None:
     # sample's end, so that two were seen at every age. b waits for a once, at age 2.
     assert found.streams["a"].curve.matches.tolist() == [1.0, 0.0, 0.0, 0.5]
     assert found.streams["b"].curve.matches.tolist() == [0.0, 0.0, 1 / 3, 0.0]
+    # Two of the four results are of equal times: a window of zero has these, too.
+    assert (found.streams["a"].waited, found.streams["b"].waited) == (1 / 4, 1 / 4)
+    assert found.one_sided == ()
+
+
+def test_a_stream_whose_rows_come_last_is_one_sided() -> None:
+    each = ps.Stream(time="time", window=WINDOW)
+    join = ps.Join(streams={"s1": each, "s2": each}, on=ps.Equal("id"))
+    found = join.measure(tables(age_streams("BELL", duration=4_000.0)))
+    assert (found.streams["s1"].waited, found.streams["s2"].waited) == (1.0, 0.0)
+    assert found.one_sided == ("s2",)
+    assert found.needed_bytes == sum(
+        stream.needed_rows * stream.row_bytes for stream in found.streams.values()
+    )
+    # A window of zero is not pointed out.
+    assert age_join().measure(tables(age_streams("BELL", duration=4_000.0))).one_sided == ()
 
 
 def test_times_in_coarse_steps_make_no_comb() -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import penstock as ps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError
+from penstock.testing import canonical_rows, expected_rows
 
 STREAM = ps.Stream(time="t", window=5)
 TABLE = pa.table({"t": [1, 2, 3], "k": [1, 2, 1]})
@@ -119,3 +121,22 @@ def test_a_budget_in_bytes_is_kept_when_rows_without_a_key_lower_the_limit() -> 
     metrics = join.replay({"a": [small, large], "b": [small, large]}).metrics
     assert metrics.budget_rows is not None
     assert sum(stream.held for stream in metrics.streams.values()) <= metrics.budget_rows
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_dates_are_times(kind: pa.DataType) -> None:
+    """Against the definition of the join: a date is its midnight."""
+    days = pa.array([20_000, 20_001, None, 20_003], pa.int32()).cast(pa.date32())
+    noon = pa.array([20_001, 20_002, 20_003, 20_004], pa.int32()).cast(pa.date32())
+    noon = pc.add(noon.cast(pa.timestamp("s")), pa.scalar(43_200, pa.duration("s")))
+    tables = {
+        "asks": pa.table({"t": days.cast(kind), "id": [1, 1, 1, 1]}),
+        "bids": pa.table({"t": noon, "id": [1, 1, 1, 1]}),
+    }
+    each = ps.Stream(time="t", window="36 hours")
+    join = ps.Join(streams={"asks": each, "bids": each}, on=ps.Equal("id"))
+    done = join.replay(tables)
+    assert canonical_rows(done.result) == expected_rows(join, tables)
+    assert done.result.num_rows == 7
+    assert done.result.schema.field("time").type == pa.timestamp("us")
+    assert done.metrics.streams["asks"].bad_times == 1

@@ -30,6 +30,8 @@ def scale_of(*types: pa.DataType, of_clock: bool = False) -> TimeScale:
         ((pa.int8(), pa.uint32()), pa.int64()),
         ((pa.int64(), pa.float32()), pa.float64()),
         ((pa.null(), SECOND), MICRO),
+        ((pa.date32(), pa.date64()), MICRO),
+        ((pa.date32(), NANO), NANO),
         ((pa.null(), pa.null()), pa.int64()),
         ((pa.dictionary(pa.int8(), pa.int64()), pa.int16()), pa.int64()),
     ],
@@ -94,28 +96,51 @@ def test_timestamps_in_a_dictionary_are_read() -> None:
     assert (times[0], good.tolist()) == (5_000_000, [True, False])
 
 
+DAYS = pa.array([0, None, -2, 20_000], pa.int32()).cast(pa.date32())
+
+
+@pytest.mark.parametrize("days", [DAYS, DAYS.cast(pa.date64()), DAYS.dictionary_encode()])
+def test_dates_are_midnight(days: pa.Array) -> None:
+    times, good = scale_of(days.type, MICRO).read(pa.chunked_array([days]))
+    assert good.tolist() == [True, False, True, True]
+    assert times[good].tolist() == [0, -2 * 86_400 * 10**6, 20_000 * 86_400 * 10**6]
+
+
+def test_dates_that_no_clock_can_show_are_not_usable() -> None:
+    far = pa.array([2**31 - 1, 3], pa.int32()).cast(pa.date32())
+    times, good = scale_of(pa.date32(), NANO).read(pa.chunked_array([far]))
+    assert good.tolist() == [False, True]
+    assert times[1] == 3 * 86_400 * 10**9
+
+
 def test_a_column_of_another_type_is_refused() -> None:
     with pytest.raises(SchemaError) as caught:
         common_scale({"bids": ("at", pa.string())}, of_clock=True)
     assert str(caught.value) == (
-        'time column "at" of stream "bids" must be a timestamp or a number; got '
+        'time column "at" of stream "bids" must be a timestamp, a date or a number; got '
         "'string'; cast it, or name another column in Stream(time=...)"
     )
 
 
-@pytest.mark.parametrize("type_", [pa.date32(), pa.bool_(), pa.duration("s"), pa.time32("s")])
-def test_dates_and_durations_are_no_times(type_: pa.DataType) -> None:
-    with pytest.raises(SchemaError, match="must be a timestamp or a number"):
+@pytest.mark.parametrize("type_", [pa.bool_(), pa.duration("s"), pa.time32("s")])
+def test_durations_and_times_of_the_day_are_no_times(type_: pa.DataType) -> None:
+    with pytest.raises(SchemaError, match="must be a timestamp, a date or a number"):
         scale_of(type_, SECOND)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [(pa.timestamp("us", "UTC"), MICRO), (MICRO, pa.int64())]
+    ("one", "other"),
+    [
+        (pa.timestamp("us", "UTC"), MICRO),
+        (MICRO, pa.int64()),
+        (pa.date32(), pa.int64()),
+        (pa.timestamp("us", "UTC"), pa.date32()),
+    ],
 )
 def test_times_that_do_not_compare_are_refused(one: pa.DataType, other: pa.DataType) -> None:
     with pytest.raises(SchemaError) as caught:
         common_scale({"asks": ("at", one), "bids": ("at", other)}, of_clock=True)
     assert str(caught.value) == (
         f'time columns of streams "asks" ({one}) and "bids" ({other}) must be comparable: all '
-        "timestamps with a time zone, all without, or all numbers; cast one of them"
+        "timestamps with a time zone, all without one (or dates), or all numbers; cast one of them"
     )

@@ -38,3 +38,20 @@ def test_a_market_in_micro_batches(
     assert rows == canonical_rows(expected.result)
     assert counts(metrics) == counts(expected.metrics)
     assert metrics.state_bytes > 0
+
+
+@pytest.mark.parametrize("cold", [True, False])
+def test_it_says_when_kernels_have_to_be_compiled(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    cold: bool,
+) -> None:
+    monkeypatch.setattr("penstock.spark.stream.is_cold", lambda: cold)
+    frame = spark.readStream.format("rate").load()
+    stream = ps.Stream(time="timestamp", window="1 second")
+    join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("value"))
+    join.stream({"a": frame, "b": frame}, shards=2)
+    words = [record.getMessage() for record in caplog.records if record.name == "penstock"]
+    assert len(words) == cold
+    assert all("compiles its kernels" in each and "`penstock warm`" in each for each in words)

@@ -157,6 +157,17 @@ def test_times_at_the_ends_of_the_calendar(spark: SparkSession, tmp_path: Path) 
     assert expected.result["time"].to_pylist().count(last) == 3
 
 
+def test_dates_are_times(spark: SparkSession, tmp_path: Path) -> None:
+    days = [[date(2026, 1, day) for day in part] for part in ((1, 2, 2), (4, 5, 9))]
+    tables = [pa.table({"day": pa.array(part, pa.date32()), "k": ["x"] * 3}) for part in days]
+    stream = ps.Stream(time="day", window="2 days")
+    join = ps.Join(streams={"a": stream, "b": stream}, on=ps.Equal("k"))
+    expected = assert_equals_replay(spark, join, {"a": tables, "b": tables}, tmp_path)
+    # Of 3 days nine pairs; of 4 and 5 four, with the two rows of day 2 four each way; 9 alone.
+    assert expected.metrics.emitted == 9 + 4 + 4 + 1
+    assert expected.result.schema.field("time").type == pa.timestamp("us")
+
+
 # Columns that no Parquet file has: not nullable, or of a type that only Spark has.
 EXPRESSIONS = {
     "listed": "array(1, 2)",

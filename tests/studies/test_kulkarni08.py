@@ -9,7 +9,7 @@ import pytest
 
 from penstock.studies import STUDIES
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
-from penstock.studies.importance_figure import (
+from penstock.studies.importance_points import (
     ImportancePoint,
     ImportanceRow,
     best_of,

@@ -291,7 +291,7 @@ def test_five_streams_of_thirty_rows_are_quick() -> None:
         ),
         (
             {"a": rows([1], [1]), "b": rows(["noon"], [1])},
-            'time column "t" of stream "b" must be a timestamp or a number; got \'string\'',
+            'time column "t" of stream "b" must be a timestamp, a date or a number; got \'string\'',
         ),
         (
             {"a": rows([1], [1]), "b": rows([datetime(2026, 1, 1, tzinfo=UTC)], [1])},

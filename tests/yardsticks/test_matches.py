@@ -139,7 +139,7 @@ def test_only_two_streams_on_equality() -> None:
         (pa.table({"t": [1]}), "column of stream \"a\" must be one of t, and only one; got 'k'"),
         (
             pa.table({"t": ["x"], "k": [1]}),
-            'time column "t" of stream "a" must be a timestamp or a',
+            'time column "t" of stream "a" must be a timestamp, a date or a',
         ),
         (
             pa.table({"t": pa.array([1], pa.timestamp("s")), "k": [1]}),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
-from typing import Annotated
+from pathlib import Path  # noqa: TC003  # Typer reads annotations when the program runs
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,10 +23,14 @@ from penstock.capacity.prediction import predict
 from penstock.capacity.recommendation import try_strategies
 from penstock.capacity.sample_files import comparable_times, read_sample
 from penstock.errors import SpecificationError, must
-from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report import outputs
+from penstock.report.places import picture_place
 from penstock.report.recall_plots import BudgetQuestion, save_memory_plot
 from penstock.report.terminal import Terminal
 from penstock.spec import Specification, Stream
+
+if TYPE_CHECKING:
+    from penstock.capacity.prediction import RecallCurve
 
 __all__ = ["explain"]
 
@@ -41,7 +44,8 @@ def explain(
         list[str],
         typer.Option(
             metavar="NAME=FILE",
-            help="A stream and a sample of it: Parquet (a file or a folder) or CSV. Two or more.",
+            help="A stream and a sample of it: Parquet (a file or a folder), CSV or JSON lines. "
+            "Two or more.",
         ),
     ],
     time: Annotated[
@@ -92,21 +96,18 @@ def explain(
     ] = False,
     recall: Annotated[str, typer.Option(help="Share of the exact results that you want.")] = "90%",
     output: Annotated[
-        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
-    ] = Path(_PICTURE),
-    json_file: Annotated[
         Path | None,
         typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Also write the figures to this file; - writes only them, to standard output.",
+            help="Also draw recall against memory: folder or file (.png, .svg or .pdf).",
+            show_default="no picture",
         ),
     ] = None,
+    json_file: outputs.JsonOption = None,
 ) -> None:
     """Predict from a sample of your own data how much of a join a budget would find.
 
-    Shows the recall that each strategy is expected to reach with the memory, the
-    rows that a target recall needs, and which strategy to use. For example:
+    Shows the recall that each strategy is expected to reach with the memory, the rows and
+    megabytes that a target recall needs, and which strategy to use. For example:
 
     penstock explain --memory 10% --recall 90%
     --stream auctions=auctions.parquet --stream bids=bids.csv
@@ -127,15 +128,14 @@ def explain(
         on=parse_predicate(columns, within=within, band=band, compare=compare),
     )
     budget = _budget(rows, memory)
-    picture = picture_place(output, "--output", _PICTURE)
-    if json_file is not None and json_file != STDOUT:
-        json_file = file_place(json_file, "--json")
+    picture = None if output is None else picture_place(output, "--output", _PICTURE)
+    figures = outputs.Figures(json_file)
 
     tables = {}
     for name, file in files.items():
         with terminal.step(f"Reading {file} ..."):
-            tables[name] = read_sample(name, file)
-    tables = comparable_times(tables, times)
+            tables[name] = read_sample(name, file, times[name])
+    tables, remarks = comparable_times(tables, times)
     with terminal.step("Joining the sample exactly and measuring ..."):
         statistics = measure(join, tables)
     if not statistics.needed_rows:
@@ -145,34 +145,21 @@ def explain(
         budget = Budget(rows=max(round(budget * statistics.needed_rows), len(files)))
     limited = replace(join, budget=budget)
     tried = try_strategies(limited, tables, statistics.results, terminal.step) if try_ else {}
-    explanation = Explanation(limited, predict(limited, statistics), target, tried)
-    with terminal.step("Drawing the picture ..."):
-        curve = explanation.prediction.curve()
-        best = explanation.prediction.best
-        save_memory_plot(
-            picture,
-            rows=curve.rows,
-            recall=explanation.lines(curve),
-            title="How much of the join does memory buy?",
-            subtitle=explanation.sample(),
-            question=BudgetQuestion(
-                explanation.rows, target, explanation.prediction.rows_for(target, best)
-            ),
-        )
-    if json_file is not None:
-        figures = explanation.as_json(curve) | {
-            "penstock": version("penstock"),
-            "picture": str(picture),
-        }
-        text = json.dumps(figures, indent=2) + "\n"
-        if json_file == STDOUT:
-            typer.echo(text, nl=False)
-            return
-        json_file.write_text(text, encoding="utf-8")
+    explanation = Explanation(limited, predict(limited, statistics), target, tried, remarks)
+    curve = explanation.prediction.curve()
+    if picture is not None:
+        with terminal.step("Drawing the picture ..."):
+            _draw(picture, explanation, curve)
+    figures.write(
+        explanation.as_json(curve)
+        | {"penstock": version("penstock"), "picture": picture and str(picture)}
+    )
+    if figures.alone:
+        return
     _show(terminal, explanation)
-    terminal.line(f"Recall against memory: {picture}")
-    if json_file is not None:
-        terminal.line(f"The figures, for programs: {json_file}")
+    if picture is not None:
+        terminal.line(f"Recall against memory: {picture}")
+    figures.point_out(terminal)
 
 
 def _budget(rows: int | None, memory: str | None) -> Budget | float:
@@ -187,6 +174,18 @@ def _budget(rows: int | None, memory: str | None) -> Budget | float:
     return Budget(memory=memory)
 
 
+def _draw(picture: Path, explanation: Explanation, curve: RecallCurve) -> None:
+    needed = explanation.prediction.rows_for(explanation.target_recall, explanation.prediction.best)
+    save_memory_plot(
+        picture,
+        rows=curve.rows,
+        recall=explanation.lines(curve),
+        title="How much of the join does memory buy?",
+        subtitle=explanation.sample(),
+        question=BudgetQuestion(explanation.rows, explanation.target_recall, needed),
+    )
+
+
 def _show(terminal: Terminal, explanation: Explanation) -> None:
     terminal.say(explanation.sample())
     terminal.say()
@@ -198,6 +197,7 @@ def _show(terminal: Terminal, explanation: Explanation) -> None:
         terminal.table(*explanation.trials())
         terminal.say()
     terminal.say(explanation.choice())
+    for hint in explanation.hints():
+        terminal.say(f"Hint: {hint}")
     for warning in explanation.warnings():
         terminal.say(f"Beware: {warning}")
-    terminal.say()

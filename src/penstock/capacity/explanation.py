@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.capacity.recommendation import ALIKE, OWN_CHOICE, Recommendation, recommend
+from penstock.wording import counted, megabytes, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation"]
 
+# A window that is not needed is pointed out if its rows take at least this share of the memory.
+_WORTHWHILE = 0.1
 _CLOCK = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
@@ -37,12 +40,15 @@ class Explanation:
     tried
         The recall of strategies that were run over the sample, the join's own choice among them;
         empty if none was run.
+    remarks
+        What was done to the sample so that it could be joined.
     """
 
     join: Specification
     prediction: Prediction
     target_recall: float
     tried: Mapping[str, float] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
     @property
     def rows(self) -> int:
@@ -66,7 +72,7 @@ class Explanation:
         statistics = self.prediction.statistics
         word, size = self._unit()
         per = "rows per unit of time" if word is None else f"rows per {word}"
-        headings = ["stream", "rows", per, "window", "rows in the window", "results per row"]
+        headings = ["stream", "rows", per, "window", "rows in the window", "MB", "results per row"]
         return headings, [
             [
                 name,
@@ -74,6 +80,7 @@ class Explanation:
                 _short(each.rate * size),
                 str(self.join.streams[name].window),
                 f"{each.needed_rows:,.0f}",
+                _amount(each.needed_bytes),
                 f"{each.results_per_row:.2f}",
             ]
             for name, each in statistics.streams.items()
@@ -84,8 +91,9 @@ class Explanation:
         needed = self.rows_for()
         headings = [
             "strategy",
-            f"recall with {self.rows:,} rows (%)",
+            f"recall (%) with {self._budget()}",
             f"rows for {_percent(self.target_recall)} recall",
+            "MB",
             "of the exact join's rows (%)",
         ]
         return headings, [
@@ -93,6 +101,7 @@ class Explanation:
                 name,
                 f"{100 * recall:.1f}",
                 f"{needed[name]:,}",
+                _amount(self._bytes_of(needed[name])),
                 f"{100 * self._part(needed[name]):.0f}",
             ]
             for name, recall in self.prediction.recall.items()
@@ -100,7 +109,7 @@ class Explanation:
 
     def trials(self) -> tuple[list[str], list[list[str]]]:
         """Return the table of the strategies that were tried: headings and cells."""
-        return ["strategy", f"tried: recall in the sample with {self.rows:,} rows (%)"], [
+        return ["strategy", f"tried: recall (%) in the sample with {self._budget()}"], [
             [name, f"{100 * recall:.1f}"] for name, recall in self.tried.items()
         ]
 
@@ -110,7 +119,8 @@ class Explanation:
         return (
             f"The sample spans {self._format_time(statistics.span)} and gives "
             f"{statistics.results:,} results. "
-            f"The exact join holds {self.needed:,.0f} rows of it on average."
+            f"The exact join holds {self.needed:,.0f} rows of it on average, "
+            f"{megabytes(statistics.needed_bytes)}."
         )
 
     @property
@@ -122,7 +132,7 @@ class Explanation:
         """Describe which strategy to use, and why."""
         if self.rows >= self.needed:
             return (
-                f"With {self.rows:,} rows the join is exact on average, whatever the strategy; "
+                f"With {self._budget()} the join is exact on average, whatever the strategy; "
                 f"bursts may take more."
             )
         name, reason = self.recommended
@@ -134,10 +144,31 @@ class Explanation:
         rows = ", ".join(f"{each} {share:,.0f}" for each, share in divided.items())
         return f"Choice: {name}. {reason} Rows of each stream: {rows}."
 
-    def warnings(self) -> list[str]:
-        """Describe what is wrong with the sample."""
+    def hints(self) -> list[str]:
+        """Describe which windows are not needed, and what a join without them would hold."""
         statistics = self.prediction.statistics
-        return [
+        zero = "0" if statistics.units_per_second is None else '"0 seconds"'
+        found = []
+        for name in statistics.one_sided:
+            stream = statistics.streams[name]
+            size = statistics.needed_bytes
+            if stream.needed_bytes < _WORTHWHILE * size:
+                continue
+            kept = 1 - (stream.waited or 0.0)
+            left = counted(self.needed - stream.needed_rows, "row")
+            found.append(
+                f'In {percent(kept)} of the results the row of "{name}" comes last, so these rows '
+                f"need not be kept. With --window {name}={zero} (in Python window={zero}) the "
+                f"exact join holds {left} ({megabytes(size - stream.needed_bytes)}) "
+                f"instead of {self.needed:,.0f} ({megabytes(size)}) and finds {percent(kept)} of "
+                f"the results."
+            )
+        return found
+
+    def warnings(self) -> list[str]:
+        """Describe what is wrong with the sample, and what was done to it."""
+        statistics = self.prediction.statistics
+        return [*self.remarks] + [
             f"The sample ({self._format_time(statistics.span)}) is shorter than the window of "
             f'"{name}" ({self.join.streams[name].window}): matches of older rows are missing from '
             f"it, so the real recall is lower than predicted. Take a sample of two windows or more."
@@ -175,6 +206,8 @@ class Explanation:
                 "results_per_row": each.results_per_row,
                 "age_curve": each.curve.matches.tolist(),
                 "row_bytes": each.row_bytes,
+                "needed_bytes": each.needed_bytes,
+                "waited": each.waited,
             }
             for name, each in statistics.streams.items()
         }
@@ -184,20 +217,37 @@ class Explanation:
             "results": statistics.results,
             "streams": streams,
             "needed_rows": self.needed,
+            "needed_bytes": statistics.needed_bytes,
             "budget_rows": self.rows,
+            "budget_bytes": self._bytes(),
             "recall": dict(self.prediction.recall),
             "division": {name: dict(each) for name, each in self.prediction.division.items()},
             "wished_recall": self.target_recall,
             "rows_for_wished_recall": self.rows_for(),
+            "bytes_for_wished_recall": {n: self._bytes_of(r) for n, r in self.rows_for().items()},
             "choice": self.recommended.name,
             "why": self.choice(),
             "tried": dict(self.tried),
+            "hints": self.hints(),
             "warnings": self.warnings(),
             "curve": {
                 "rows": curve.rows.tolist(),
                 "recall": {name: each.tolist() for name, each in curve.recall.items()},
             },
         }
+
+    def _budget(self) -> str:
+        return f"{counted(self.rows, 'row')} ({megabytes(self._bytes())})"
+
+    def _bytes(self) -> float:
+        """Return the budget in bytes: as it was given, or the size of its rows."""
+        budget = self.join.budget
+        given = None if budget is None else budget.memory_bytes
+        return self._bytes_of(self.rows) if given is None else float(given)
+
+    def _bytes_of(self, rows: float) -> float:
+        """Return the size of rows that are mixed from the streams as the exact join's are."""
+        return rows * self.prediction.statistics.needed_bytes / self.needed if self.needed else 0.0
 
     def _part(self, rows: float) -> float:
         return min(rows / self.needed, 1.0) if self.needed else 1.0
@@ -223,6 +273,15 @@ class Explanation:
             if seconds >= 2 * size:
                 return f"{_short(seconds / size)} {word}s"
         return f"{_short(seconds)} seconds"
+
+
+def _amount(size: float) -> str:
+    """Write a number of bytes as megabytes, for a column that says so.
+
+    >>> _amount(1_537_115), _amount(0)
+    ('1.5', '0')
+    """
+    return megabytes(size).removesuffix(" MB")
 
 
 def _percent(share: float) -> str:

@@ -118,6 +118,7 @@ def measure(
             partner=frequencies[s].partner,
             row_bytes=ROW_OVERHEAD + float(row_sizes(tables[side.name]).mean()),
             rows=tables[side.name].num_rows,
+            waited=found.waited[s],
         )
     return Statistics(
         streams=streams,
@@ -175,9 +176,13 @@ def _period(plan: Plan, sides: list[_Side]) -> SamplePeriod:
 
 @dataclass(frozen=True)
 class _Ages:
-    """For each stream the ages of its rows when their results' newest member arrived."""
+    """For each stream the ages of its rows when their results' newest member arrived.
+
+    `waited` has for each stream the share of the results in which its row was older than that.
+    """
 
     ages: list[Array]
+    waited: list[float | None]
     results: int
 
 
@@ -205,7 +210,9 @@ def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _
     last = times.max(axis=0)
     counts = (last >= period.start) & (last <= period.end)
     ages = [(last - own)[counts & (newest != s)] for s, own in enumerate(times)]
-    return _Ages(ages, result.num_rows)
+    most = int(np.count_nonzero(counts))
+    waited = [int(np.count_nonzero(each)) / most if most else None for each in ages]
+    return _Ages(ages, waited, result.num_rows)
 
 
 def _frequencies(plan: Plan, sides: list[_Side], period: SamplePeriod) -> list[Calibrated]:

@@ -19,6 +19,9 @@ __all__ = ["Statistics", "StreamStatistics"]
 
 Floats = npt.NDArray[np.float64]
 
+# Share of the results up to which a window counts as not needed.
+_HARDLY_ANY = 0.01
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StreamStatistics:
@@ -39,6 +42,9 @@ class StreamStatistics:
         Bytes of a row in memory, the engine's own records included; 0 if not known.
     rows
         Number of rows in the sample.
+    waited
+        Share of the sample's results for which a row of this stream had to wait: another member
+        came later. None if not measured.
 
     Examples
     --------
@@ -55,6 +61,7 @@ class StreamStatistics:
     partner: Floats = field(default_factory=lambda: np.ones(1))
     row_bytes: float = 0.0
     rows: int = 0
+    waited: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("rate", "window", "row_bytes"):
@@ -78,6 +85,11 @@ class StreamStatistics:
     def needed_rows(self) -> float:
         """Average number of rows in the window: r W."""
         return self.rate * self.window
+
+    @property
+    def needed_bytes(self) -> float:
+        """Average size of the rows in the window; 0 if the size of a row is not known."""
+        return self.needed_rows * self.row_bytes
 
     @property
     def results_per_row(self) -> float:
@@ -137,9 +149,27 @@ bids (0 rows in the window, 0 results each)>
         return sum(stream.needed_rows for stream in self.streams.values())
 
     @property
+    def needed_bytes(self) -> float:
+        """Bytes that the exact join holds on average; 0 if the size of a row is not known."""
+        return sum(stream.needed_bytes for stream in self.streams.values())
+
+    @property
     def row_bytes(self) -> float:
         """Bytes of a row in memory, in the stream with the largest rows; 0 if not known."""
         return max(stream.row_bytes for stream in self.streams.values())
+
+    @property
+    def one_sided(self) -> tuple[str, ...]:
+        """Streams with a window that hardly any result needs: their rows come last in nearly all.
+
+        With a window of zero their rows need not be kept. At most 1 % of the results would be
+        lost with each.
+        """
+        return tuple(
+            name
+            for name, each in self.streams.items()
+            if each.window and each.waited is not None and each.waited <= _HARDLY_ANY
+        )
 
     @property
     def too_short(self) -> tuple[str, ...]:

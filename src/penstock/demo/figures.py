@@ -59,6 +59,8 @@ class Run:
         Recall as the join itself estimates it, without the exact answer; None if it cannot.
     choice
         Which model of the streams is followed, and why, where there is a choice.
+    summary
+        What the join reports about itself, in plain words; see `penstock.Metrics.summary`.
     """
 
     strategy: str
@@ -74,6 +76,7 @@ class Run:
     recall_in_bins: Floats
     estimate: Estimate | None = None
     choice: str | None = None
+    summary: str = ""
 
     @property
     def thousand_rows_per_second(self) -> float:

@@ -181,6 +181,7 @@ def _run(name: str, streamed: Streamed, seconds: float, exact: Streamed) -> Run:
         recall_in_bins=recall,
         estimate=metrics.recall,
         choice=metrics.choice,
+        summary=metrics.summary(),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.columns import as_numpy, plain
+from penstock.columns import as_numpy, at_midnight, plain
 from penstock.engine.kernels.layout import TIME_LIMIT
 from penstock.errors import SchemaError, must
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
     from penstock.engine.arrays import Array, DType, Mask
 
+TIME_TYPES = "a timestamp, a date or a number"
+"""What a time column may hold, in words."""
+
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True)
 class TimeScale:
-    """How a join counts time: timestamps in one unit, or plain numbers.
+    """How a join counts time: timestamps in one unit, or plain numbers; dates are timestamps.
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class TimeScale:
         Nulls, NaN, infinities, and times of 2**61 units or more away from 0 cannot be used. Such
         times are far beyond any clock, and computing with them could overflow.
         """
+        column = at_midnight(column)
         kind = plain(column.type)
         if pa.types.is_timestamp(kind):
             raw, good = as_numpy(pc.cast(column, pa.int64()), np.dtype(np.int64))
@@ -95,11 +99,11 @@ def common_scale(
     kinds: dict[str, pa.DataType] = {}
     for stream, (column, type_) in columns.items():
         kind = plain(type_)
-        if not _is_time(kind):
+        if not is_time(kind):
             raise SchemaError(
                 must(
                     f'time column "{column}" of stream "{stream}"',
-                    "a timestamp or a number",
+                    TIME_TYPES,
                     str(type_),
                     "cast it, or name another column in Stream(time=...)",
                 )
@@ -113,19 +117,21 @@ def common_scale(
         if _family(other) != _family(kind):
             raise SchemaError(
                 f'time columns of streams "{first}" ({kind}) and "{stream}" ({other}) must be '
-                f"comparable: all timestamps with a time zone, all without, or all numbers; "
-                f"cast one of them"
+                f"comparable: all timestamps with a time zone, all without one (or dates), or all "
+                f"numbers; cast one of them"
             )
-    if pa.types.is_timestamp(kind):
-        unit = "ns" if any(k.unit == "ns" for k in kinds.values()) else "us"
-        return TimeScale(pa.timestamp(unit, kind.tz), unit)
+    if _family(kind) != "number":
+        unit = "ns" if any(getattr(k, "unit", "") == "ns" for k in kinds.values()) else "us"
+        return TimeScale(pa.timestamp(unit, getattr(kind, "tz", None)), unit)
     floating = any(pa.types.is_floating(k) for k in kinds.values())
     return TimeScale(pa.float64() if floating else pa.int64(), None)
 
 
-def _is_time(kind: pa.DataType) -> bool:
+def is_time(kind: pa.DataType) -> bool:
+    """Return whether a column of this type can hold times; one of nulls can."""
     return (
         pa.types.is_timestamp(kind)
+        or pa.types.is_date(kind)
         or pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
         or pa.types.is_null(kind)
@@ -133,6 +139,8 @@ def _is_time(kind: pa.DataType) -> bool:
 
 
 def _family(kind: pa.DataType) -> str:
+    if pa.types.is_date(kind):
+        return "local"
     if not pa.types.is_timestamp(kind):
         return "number"
     return "instant" if kind.tz else "local"

@@ -13,12 +13,14 @@ unpack          ``mapInArrow``                      files of results to Spark's 
 
 from __future__ import annotations
 
+import logging
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
+from penstock.engine.kernel_cache import is_cold
 from penstock.engine.plan import bind
 from penstock.engine.replay import check_shards
 from penstock.spark.bounded_join import BoundedJoin
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
     from penstock.engine.plan import Plan
     from penstock.spec import Specification
+
+# A line to the user: Python prints warnings to standard error where no logging is set up.
+_LOG = logging.getLogger("penstock")
 
 
 def stream(
@@ -90,6 +95,12 @@ def _number_of_shards(
     spark = frames[plan.sides[0].name].sparkSession
     shards = prepare_session(spark, shards, stateful=stateful)
     check_shards(plan, shards)
+    # On a cluster the executors compile, whose disks are not seen from here.
+    if str(spark.sparkContext.master).startswith("local") and is_cold():
+        _LOG.warning(
+            "Penstock compiles its kernels for the first time, for up to a minute before the first "
+            "results; `penstock warm` does it ahead."
+        )
     return shards
 
 

@@ -1,4 +1,6 @@
-"""The strategies, in one table: a new one is a module of its own and a line here.
+"""The strategies, in one table: a new one is a module of its own, and a line here.
+
+Its name is also in `strategy_names` of the goals that it serves, which refuse all others.
 
 A user's own strategy needs no line: an object of it is given to the goal (docs/extending.md).
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.errors import SpecificationError, did_you_mean, must
+from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import Model, Needs, Resource, Strategy
@@ -137,7 +139,8 @@ def strategies_for(goal: Goal) -> tuple[Strategy, ...]:
     Raises
     ------
     SpecificationError
-        If no strategy has that name, or it does not serve the goal.
+        If the strategy does not serve the goal, or not the resource. The goal itself refuses a
+        name that is none.
 
     Examples
     --------
@@ -197,13 +200,7 @@ def _one(goal: Goal, said: object) -> Strategy:
     if not isinstance(name, str):
         hint = "derive it from penstock.strategies.Strategy (docs/extending.md)"
         raise SpecificationError(must(owner, "a name or a strategy", said, hint))
-    name = _ALIASES.get(name, name)
-    if name not in served:
-        names = [*served, *(alias for alias, each in _ALIASES.items() if each in served)]
-        hint = did_you_mean(name, names, "leave it out to have one chosen")
-        known = ", ".join(f'"{each}"' for each in names)
-        raise SpecificationError(must(owner, f"one of {known}", name, hint))
-    return STRATEGIES[name]()
+    return STRATEGIES[_ALIASES.get(name, name)]()
 
 
 def reason_for(goal: Goal) -> str | None:

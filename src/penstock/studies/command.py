@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.errors import SessionError
-from penstock.report.places import STDOUT, file_place, picture_place
+from penstock.report import outputs
+from penstock.report.places import picture_place
 from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
 from penstock.studies import STUDIES, study_of
@@ -53,14 +53,7 @@ def run(
             show_default="penstock-ID.png",
         ),
     ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Also write the figures here; - for standard output, which then has nothing else.",
-        ),
-    ] = None,
+    json_file: outputs.JsonOption = None,
     page: Annotated[
         Path | None,
         typer.Option(
@@ -76,8 +69,7 @@ def run(
     asked = study_of(name)
     file_name = f"penstock-{asked.id}.png"
     picture = picture_place(output or Path(file_name), "--output", file_name)
-    if json_file is not None and json_file != STDOUT:
-        json_file = file_place(json_file, "--json")
+    figures = outputs.Figures(json_file)
     if page is not None:
         read_page(page, [_SECTION])
     if local:
@@ -89,8 +81,8 @@ def run(
     table = asked.table(found)
     if page is not None:
         write_sections(page, {_SECTION: table.as_markdown()})
-    if json_file is not None:
-        figures = {
+    figures.write(
+        {
             "study": asked.id,
             "reference": asked.reference,
             "quick": quick,
@@ -98,11 +90,9 @@ def run(
             "notes": list(table.notes),
             "picture": str(picture),
         }
-        text = json.dumps(figures, indent=2) + "\n"
-        if json_file == STDOUT:
-            typer.echo(text, nl=False)
-            return
-        json_file.write_text(text, encoding="utf-8")
+    )
+    if figures.alone:
+        return
     terminal.say(f"{asked.title[0].upper()}{asked.title[1:]} ({asked.reference}).")
     terminal.say()
     terminal.table(table.headings, table.rows)
@@ -110,8 +100,7 @@ def run(
     for note in table.notes:
         terminal.say(note)
     terminal.line(f"The picture: {picture}")
-    if json_file is not None:
-        terminal.line(f"The figures, for programs: {json_file}")
+    figures.point_out(terminal)
 
 
 def _session() -> SparkSession:

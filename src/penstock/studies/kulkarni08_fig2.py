@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.studies.importance_figure import (
-    SKEWED_KEYS,
-    UNIFORM_KEYS,
-    ImportanceFigure,
-    ImportanceRow,
-    Sweep,
-    best_of,
-)
+from penstock.studies.importance_figure import SKEWED_KEYS, UNIFORM_KEYS, ImportanceFigure, Sweep
+from penstock.studies.importance_points import ImportanceRow, best_of
 from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.studies.importance_contenders import CONTENDERS
-from penstock.studies.importance_figure import ImportanceFigure, ImportanceRow, Sweep, means
+from penstock.studies.importance_figure import ImportanceFigure, Sweep
+from penstock.studies.importance_points import ImportanceRow, means
 from penstock.studies.importance_settings import COUNTED, PRINTED, SLOW, USERS, UsersScale
 
 if TYPE_CHECKING:

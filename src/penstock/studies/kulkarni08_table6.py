@@ -10,7 +10,7 @@ import numpy as np
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
 from penstock.report.tables import Table
 from penstock.studies.importance_contenders import CONTENDERS, EXACT, OPTIMUM, OURS
-from penstock.studies.importance_figure import ImportanceRow, Mean, grid, means, measure
+from penstock.studies.importance_points import ImportanceRow, Mean, grid, means, measure
 from penstock.studies.importance_settings import (
     COUNTED,
     PRINTED,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.columns import at_midnight
 from penstock.errors import SchemaError, must
 from penstock.predicates import Band, Number, Within
 from penstock.tables import UNITS_PER_SECOND
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def times_of(column: pa.ChunkedArray, units: int | None) -> list[int | float | None]:
     """Return times as numbers, in `units` per second if they are timestamps; None if not usable."""
-    times = _scaled(column, units) if units is not None else _numbers(column)
+    times = _scaled(at_midnight(column), units) if units is not None else _numbers(column)
     return [time if time is not None and math.isfinite(time) else None for time in times]
 
 

@@ -108,7 +108,7 @@ def _newest(times: list[list[Any]], kinds: list[pa.DataType]) -> pa.Array:
         return pa.array(newest, pa.float64())
     if all(map(pa.types.is_integer, kinds)):
         return pa.array(newest)
-    finest = max((kind.unit for kind in kinds), key=_UNITS.index)
+    finest = max((getattr(kind, "unit", "ms") for kind in kinds), key=_UNITS.index)
     return pa.array(newest, pa.int64()).cast(pa.timestamp(finest))
 
 

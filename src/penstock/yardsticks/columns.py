@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.columns import decoded
+from penstock.columns import at_midnight, decoded
 from penstock.errors import SchemaError, must
 from penstock.tables import UNITS_PER_SECOND
 
@@ -103,6 +103,7 @@ def times_of(columns: Sequence[pa.ChunkedArray], units: int | None) -> list[Time
 
 
 def _read(column: pa.ChunkedArray, units: int | None, *, floating: bool) -> Times:
+    column = at_midnight(column)
     if floating:
         floats = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
         return np.where(np.abs(floats) < TIME_LIMIT, floats, float(TIME_LIMIT))
