@@ -154,13 +154,15 @@ TABLE = pa.table(
 TABLES = {"asks": TABLE, "bids": TABLE}
 
 
-def join_of(goal: ps.MaxSubset, on: Predicate | None = None) -> ps.Join:
+def join_of(
+    goal: ps.MaxSubset, on: Predicate | None = None, monitor: float | None = None
+) -> ps.Join:
     each = ps.Stream(time="t", window=50)
     return ps.Join(
         streams={"asks": each, "bids": each},
         on=on or ps.Equal("id"),
         goal=goal,
-        budget=ps.Budget(rows=20),
+        budget=ps.Budget(rows=20, monitor=monitor),
     )
 
 
@@ -224,3 +226,99 @@ def test_the_values_that_are_said_to_be_frequent_are_kept(
     shares = {"asks": {value: 0.5}, "bids": {value: 0.5}}
     known = max_subset(strategy="prob", frequencies=shares)
     assert found(known) > found(ps.MaxSubset(strategy="fifo"))
+
+
+WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32())
+DECIMALS = (pa.decimal32(9, 2), pa.decimal128(12, 3), pa.decimal256(18, 0))
+FLOATS = (pa.float16(), pa.float32(), pa.float64())
+ON_ONE = (ps.Equal("n"), ps.Compare("=", asks="n", bids="n"))
+
+
+def _numbers(kind: pa.DataType, other: pa.DataType | None = None) -> dict[str, pa.Table]:
+    """Return two streams with the same whole numbers, of any type of number."""
+    draw = np.random.default_rng(8)
+    rows = 600
+    tables = {}
+    for name, type_ in zip(("asks", "bids"), (kind, other or kind), strict=True):
+        numbers = draw.integers(0, 33, rows)
+        half = pa.types.is_float16(type_)  # for which Arrow takes no plain numbers
+        listed = list(numbers.astype(np.float16)) if half else numbers.tolist()
+        tables[name] = pa.table({"t": np.arange(rows), "n": pa.array(listed, type_)})
+    return tables
+
+
+def _outcome(on: Predicate, tables: dict[str, pa.Table], known: dict[object, float]) -> object:
+    goal = max_subset(strategy="prob", frequencies={"asks": known, "bids": known})
+    # Draws follow from the content of a row, so from its type: nothing is drawn here.
+    replay = join_of(goal, on, monitor=0).replay(tables)
+    times = [replay.result[name].combine_chunks().field("t").to_pylist() for name in tables]
+    return replay.metrics.emitted, sorted(zip(*times, strict=True))
+
+
+# An odd number of values, of which one is not in the streams.
+_SHARES: dict[object, float] = {
+    **{value: 0.1 if value < 7 else 0.01 for value in range(34)},
+    100: 0.04,
+}
+
+
+@pytest.mark.parametrize("on", ON_ONE, ids=["Equal", "Compare"])
+@pytest.mark.parametrize("kind", [*WHOLE, *FLOATS, *DECIMALS], ids=str)
+def test_known_frequencies_say_the_same_of_every_type_of_number(
+    on: Predicate, kind: pa.DataType
+) -> None:
+    expected = _outcome(on, _numbers(pa.int64()), _SHARES)
+    assert _outcome(on, _numbers(kind), _SHARES) == expected
+    assert expected != _outcome(on, _numbers(pa.int64()), {100: 1.0})  # they do matter
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [(pa.int32(), pa.float64()), (pa.float32(), pa.decimal128(9, 2)), (pa.int16(), DECIMALS[0])],
+    ids=str,
+)
+def test_known_frequencies_of_two_types_of_numbers_that_are_compared(
+    kind: pa.DataType, other: pa.DataType
+) -> None:
+    on = ps.Compare("=", asks="n", bids="n")
+    expected = _outcome(on, _numbers(pa.int64()), _SHARES)
+    assert _outcome(on, _numbers(kind, other), _SHARES) == expected
+    assert _outcome(on, _numbers(other, kind), _SHARES) == expected
+
+
+@pytest.mark.parametrize("on", ON_ONE, ids=["Equal", "Compare"])
+def test_a_null_matches_nothing_however_frequent_it_is(on: Predicate) -> None:
+    tables = _numbers(pa.int64())
+    assert _outcome(on, tables, _SHARES | {None: 0.9}) == _outcome(on, tables, _SHARES)
+    assert _outcome(on, tables, {None: 0.9})
+
+
+@pytest.mark.parametrize("on", ON_ONE, ids=["Equal", "Compare"])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.float32(), NAN),
+        (pa.float32(), 1e300),
+        (pa.float64(), "1"),
+        (pa.int32(), 1.5),
+        (pa.int16(), 2**20),
+        (DECIMALS[0], 1.5),
+        (DECIMALS[1], "cheap"),
+    ],
+    ids=str,
+)
+def test_a_number_that_the_type_does_not_have_is_refused(
+    on: Predicate, kind: pa.DataType, value: object
+) -> None:
+    goal = max_subset(strategy="prob", frequencies={"asks": {value: 0.5}})
+    words = refusal(join_of(goal, on).replay, tables=_numbers(kind))
+    assert words.startswith(
+        f'frequencies of stream "asks" must be of values like those of n ({kind}'
+    )
+
+
+def test_a_tenth_is_a_tenth_in_every_type() -> None:
+    on = ps.Compare("=", asks="n", bids="n")
+    tables = _numbers(pa.float32())
+    goal = max_subset(strategy="prob", frequencies={"asks": {0.1: 0.5}, "bids": {0.1: 0.5}})
+    assert join_of(goal, on).replay(tables).metrics.emitted

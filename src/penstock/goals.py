@@ -130,7 +130,8 @@ class MaxSubset(LearningGoal):
         window, the newest first. Streams that are left out have theirs learned.
     frequencies
         Frequencies of values that are known, by stream: the share of each value. Streams that
-        are left out have theirs learned. A value of several columns is a tuple.
+        are left out have theirs learned. A value of several columns is a tuple. Of numbers, any
+        type will do that the column's type has: 1 for 1.0, and 0.1 for the nearest float.
     parts
         Into which a window is divided to learn its age curve, where none is given.
     half_life
@@ -163,7 +164,7 @@ class MaxImportance(LearningGoal):
         time, which may be None. One for all streams, or one for each by its name.
     result
         What the importance of a result is made of that of its members: the "min" (as in the
-        paper), the "product", the "sum" or the "max".
+        paper), the "product", the "sum" or the "max"; 1e100 if that is more.
     strategy
         Name of the strategy, or an object such as ``penstock.strategies.Ijoin(maturity=0.1)``;
         None picks `worth`.
@@ -227,7 +228,8 @@ class Sample(LearningGoal):
         Name of the stream whose columns will be added up or averaged, if it is known.
     matches
         Columns that say how many results a row will give while it waits, by stream, where that
-        is known: an order says how many items it has. For `uniform`.
+        is known: an order says how many items it has. A number that is null, NaN, negative or
+        infinite counts as 0. For `uniform`.
     fraction
         Of the results that are wanted, at most; None for as many as memory allows.
     curve, frequencies, parts, half_life

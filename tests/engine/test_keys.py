@@ -176,6 +176,17 @@ def test_keys_of_different_kinds_are_refused(one: pa.DataType, other: pa.DataTyp
     )
 
 
+def test_decimals_of_too_many_digits_for_one_scale_are_refused() -> None:
+    wide = pa.decimal256(76, 0)
+    key_columns({"asks": [("id", wide)], "bids": [("id", pa.decimal128(38, 0))]})
+    with pytest.raises(SchemaError) as caught:
+        key_columns({"asks": [("id", pa.decimal128(38, 2))], "bids": [("id", wide)]})
+    assert str(caught.value) == (
+        'column "id" of stream "bids" must be a decimal of at most 76 digits with the 2 places '
+        "that it is compared in; got 'decimal256(76, 0)'; cast it to a decimal of fewer digits"
+    )
+
+
 @pytest.mark.parametrize(
     "type_",
     [

@@ -51,6 +51,13 @@ def test_a_number_is_finite_and_not_negative(number: float) -> None:
     assert words.endswith("give 0 to what does not matter")
 
 
+def test_a_number_is_not_so_large_that_sums_overflow() -> None:
+    assert refusal(made, 1e101) == (
+        'importance of stream "cnn" must be at most 1e+100; got 1e+101; use a larger unit: only '
+        "the ratio of two importances matters"
+    )
+
+
 @pytest.mark.parametrize("name", ["", None, 3, ["x"]])
 def test_a_column_is_a_name(name: object) -> None:
     requirement = f"must be the name of a column; got {name!r}"

@@ -211,3 +211,26 @@ def test_state_that_is_uploaded_whole(spark: SparkSession, live: DataFrame) -> N
 def test_bounded_frames_need_no_state_store(spark: SparkSession, bounded: DataFrame) -> None:
     with setting(spark, PROVIDER, "org.example.Other"):
         assert JOIN.batch({"a": bounded, "b": bounded}).columns == ["a", "b", "time", "weight"]
+
+
+COLLATED = "STRING COLLATE UTF8_LCASE"
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI", "UTF8_BINARY_RTRIM"])
+@pytest.mark.parametrize("streaming", [True, False], ids=["stream", "batch"])
+def test_a_key_with_a_collation_is_refused(
+    spark: SparkSession, tmp_path: Path, collation: str, streaming: bool
+) -> None:
+    frame = spark.createDataFrame([], COLUMNS)
+    if streaming:
+        frame = spark.readStream.schema(COLUMNS).parquet(str(tmp_path))
+    collated = frame.selectExpr("t", f"k COLLATE {collation} AS k")
+    two = ps.Join(streams={"a": STREAM, "b": STREAM}, on=ps.Equal(a=["t", "k"], b=["t", "k"]))
+    for join in (JOIN, two):
+        with pytest.raises(SchemaError) as error:
+            (join.stream if streaming else join.batch)({"a": frame, "b": collated})
+        assert str(error.value) == (
+            'column "k" of stream "b" must be text without a collation to be compared: keys are '
+            f"equal byte by byte; got 'string collate {collation}'; join on a column that is equal "
+            'in that way, such as F.collate(F.lower("k"), "UTF8_BINARY")'
+        )

@@ -8,6 +8,8 @@ import pytest
 
 import penstock as ps
 from penstock.testing import canonical_rows
+from tests.engine.test_bad_importance import BAD_ROWS, join_of
+from tests.engine.test_bad_importance import make_tables as bad_tables
 from tests.engine.test_importance import EVENING, MORNING, make_tables
 from tests.spark.support import counts, in_parts, run_and_stop
 
@@ -51,3 +53,17 @@ def test_importance_that_changes_survives_a_restart(
     assert counts(metrics) == counts(expected.metrics)
     assert metrics.importance == pytest.approx(expected.metrics.importance)
     assert metrics.fairness == pytest.approx(expected.metrics.fairness)
+
+
+def test_a_bad_importance_is_counted_and_stops_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    join = join_of(rows=40)
+    batches = in_parts(bad_tables(), 4)
+    stopped = run_and_stop(spark, join, batches, tmp_path / "first", before=2)
+    stopped.copy(tmp_path / "copy")
+    query = stopped.resume(spark, tmp_path / "copy")
+    assert query.exception() is None
+    expected = join.replay(batches, shards=2)
+    assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
+    metrics = ps.progress(query)
+    assert counts(metrics) == counts(expected.metrics)
+    assert [each.bad_importance for each in metrics.streams.values()] == [BAD_ROWS, 0]

@@ -92,6 +92,7 @@ def account(
             bad_times=own.bad_times,
             far_ahead=own.far_ahead,
             null_keys=own.null_keys,
+            bad_importance=own.bad_importance,
             row_bytes=row_bytes,
             lived=float(record["lived"]),
             lived_squares=float(record["lived_squares"]),

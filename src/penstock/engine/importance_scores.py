@@ -1,4 +1,7 @@
-"""How much rows matter: their importance, from their payload, by what holds at a time."""
+"""How much rows matter: their importance, from their payload, by what holds at a time.
+
+A row that has no usable importance (null, NaN, negative, infinite) has one of 0.
+"""
 
 from __future__ import annotations
 
@@ -100,10 +103,14 @@ class ImportanceScores:
 
     def at(self, s: int, refs: Integers, time: float) -> Floats:
         """Return the importance of a stream's rows as it is defined at a time."""
-        return self._scored(s, refs, self._definitions[s].at(time, self._changes[s]))
+        return _usable(self._scored(s, refs, self._definitions[s].at(time, self._changes[s])))
 
     def each_at(self, s: int, refs: Integers, times: Array) -> Floats:
         """Return the importance of a stream's rows, each as defined at a time of its own."""
+        return _usable(self.given_at(s, refs, times))
+
+    def given_at(self, s: int, refs: Integers, times: Array) -> Floats:
+        """Return what `each_at` does, with NaN for rows whose importance cannot be used."""
         if not self._changes[s].size:
             return self._scored(s, refs, 0)
         places = np.searchsorted(self._changes[s], times, side="right")
@@ -130,3 +137,8 @@ class ImportanceScores:
             return self._definitions[s].evaluate(place, table, self._plan.sides[s].name)
 
         return self._payloads[s].look_up(refs, place, evaluate)
+
+
+def _usable(importance: Floats) -> Floats:
+    """Put 0 in the place of NaN."""
+    return np.fmax(importance, 0.0, out=importance)

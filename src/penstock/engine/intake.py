@@ -42,6 +42,7 @@ class StreamCounters:
     bad_times: int = 0
     far_ahead: int = 0
     null_keys: int = 0
+    bad_importance: int = 0
 
 
 @dataclass

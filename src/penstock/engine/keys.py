@@ -21,12 +21,15 @@ from penstock.engine.kernels.key_hash import (
     hash_each,
     intern,
 )
-from penstock.errors import SchemaError
+from penstock.errors import SchemaError, must
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from penstock.engine.arrays import Bytes, Integers, Mask
+
+# Of Arrow's widest decimal. A value that does not fit would be an error when it comes.
+_MOST_DIGITS = 76
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,18 @@ def key_columns(columns: Mapping[str, Sequence[tuple[str, pa.DataType]]]) -> tup
                 f'column "{a}" of stream "{first}" ({one}) and column "{b}" of stream '
                 f'"{second}" ({two}) must be of one kind to be equal; cast one of them'
             )
+        for stream, (column, type_) in zip(columns, position, strict=True):
+            kind = plain(type_)
+            if pa.types.is_decimal(kind) and kind.precision - kind.scale + scale > _MOST_DIGITS:
+                raise SchemaError(
+                    must(
+                        f'column "{column}" of stream "{stream}"',
+                        f"a decimal of at most {_MOST_DIGITS} digits with the {scale} places that "
+                        f"it is compared in",
+                        str(type_),
+                        "cast it to a decimal of fewer digits",
+                    )
+                )
         result.append(KeyColumn(next(iter(known), "whole"), scale))
     return tuple(result)
 
@@ -236,7 +251,7 @@ def _byte_column(column: pa.ChunkedArray, how: KeyColumn) -> tuple[Bytes, Intege
     good = array.is_valid().to_numpy(zero_copy_only=False)
     if how.family == "decimal":
         # One scale for all streams, so that 1.5 is 1.50; 76 digits hold any decimal of Spark.
-        array = array.cast(pa.decimal256(76, how.scale)) if len(array) else array
+        array = array.cast(pa.decimal256(_MOST_DIGITS, how.scale)) if len(array) else array
         width = 32
         data = np.frombuffer(array.buffers()[1] or b"", np.uint8)
         start = array.offset * width

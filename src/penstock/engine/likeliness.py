@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.intake import is_hashed
+from penstock.columns import plain
+from penstock.engine.intake import is_hashed, read_keys
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.errors import SpecificationError, must
+from penstock.statistics.fading import fade_together
 from penstock.statistics.frequencies import Frequencies
 from penstock.statistics.value_sample import ValueSample
 
@@ -36,6 +38,9 @@ _UNIT = 2.0**-53
 # How much values differ is found again after so many reviews, from so many of them.
 _COMPARE_EVERY, _COMPARED = 4, 1024
 _MOST_DOUBT = 1000.0
+# After a long silence: a pace is no lower, so that products of what a result counts are not 0, and
+# what was before it counts for nothing.
+_LEAST_PACE, _LEAST_FACTOR = 1e-40, 1e-300
 
 
 class Likeliness:
@@ -126,7 +131,7 @@ class Likeliness:
     def review(self, factor: float, elapsed: float, paces: Sequence[float]) -> None:
         """Count the rows that came; let what came before count less by a factor."""
         for s in range(len(paces)):
-            self._sums[s] *= min(factor, _RECENT)
+            fade_together(self._sums[s, :1], self._sums[s, 1:], min(factor, _RECENT))
             if not self._elapsed and self._equal:
                 continue  # nothing was known yet: what was said of them says nothing
             self._sums[s, 0] += int(self._new[s, 0]) * _GRAIN * self._unseen(s)
@@ -134,7 +139,7 @@ class Likeliness:
         self._new[:] = 0
         self._squares = self._squares * factor**2 + max(elapsed - self._elapsed * factor, 0.0)
         self._elapsed, self._paces = elapsed, list(paces)
-        self._age -= float(np.log2(factor)) if factor > 0 else 0.0
+        self._age -= float(np.log2(max(factor, _LEAST_FACTOR)))
         for s, waiting in enumerate(self._waiting):
             came = np.concatenate(waiting) if waiting else np.zeros(0, np.int64)
             waiting.clear()
@@ -193,7 +198,7 @@ class Likeliness:
         if not self._equal or any(known is not None for known in self._known):
             return 1.0
         pace = self._paces[s]
-        doubt = 1.0 / pace if pace > 0 else max(self._elapsed, 1.0)
+        doubt = 1.0 / max(pace, _LEAST_PACE) if pace > 0 else max(self._elapsed, 1.0)
         return 1.0 / (self._elapsed + self._doubts[s] * doubt)
 
     def _reach(self, s: int, other: int, values: Floats) -> tuple[Floats, Floats]:
@@ -272,7 +277,7 @@ def _known(
             pa.chunked_array([_exactly(column, type_)])
             for column, type_ in zip(zip(*rows, strict=True), types, strict=True)
         ]
-    except (pa.ArrowException, OverflowError, ValueError) as error:
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise SpecificationError(
             must(
                 f'frequencies of stream "{side.name}"',
@@ -281,9 +286,19 @@ def _known(
                 "give a share for each value of the predicate's columns",
             )
         ) from error
-    words = coder.hashes(columns) if plan.keys else columns[0].to_numpy().view(np.int64)
-    order = np.argsort(words)
-    return words[order], np.array(list(given.values()))[order]
+    if plan.keys:
+        words, good = coder.hashes(columns), columns[0].is_valid().to_numpy()
+        for column in columns[1:]:
+            good = good & column.is_valid().to_numpy()
+    else:
+        table = pa.table(dict(zip(side.columns, columns, strict=True)))
+        words, _, good = read_keys(plan, side, table, coder)
+    # A null matches nothing, however frequent it is. Numbers can be equal once they are rounded.
+    shares = np.where(good, list(given.values()), 0.0)
+    known, place = np.unique(np.where(good, words, 0), return_inverse=True)
+    added: Floats = np.zeros(known.size)
+    np.add.at(added, place, shares)
+    return known, added
 
 
 def _usual(own: tuple[Integers, Floats] | None, other: tuple[Integers, Floats]) -> float:
@@ -294,9 +309,16 @@ def _usual(own: tuple[Integers, Floats] | None, other: tuple[Integers, Floats]) 
     return max(float(np.sum(met * shares) / max(shares.sum(), 1e-12)), 1e-12)
 
 
-def _exactly(values: Sequence[object], type_: pa.DataType) -> pa.Array:
+def _exactly(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     """Return values as a column of a type; Arrow would cut 1.5 to 1 for whole numbers."""
-    column = pa.array(values, type_)
-    if column.to_pylist() != list(values):
-        raise ValueError(values)
+    kind = plain(type_)
+    if pa.types.is_float16(kind):  # Arrow takes no plain numbers for it
+        values = [None if each is None else np.float16(each) for each in values]
+    column = pa.array(values, kind)
+    # A tenth is a tenth in every type, though 0.1 is another number in each.
+    rounding = 1e-3 if pa.types.is_floating(kind) else 0.0
+    for found, value in zip(column.to_pylist(), values, strict=True):
+        # False for NaN, which is a value of no row that can match.
+        if not (found == value or (rounding and abs(found - value) <= rounding * abs(value))):
+            raise ValueError(values)
     return column

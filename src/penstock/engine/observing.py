@@ -19,6 +19,7 @@ from penstock.engine.lives import lengths_of
 from penstock.goals import LearningGoal
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.evidence import Evidence
+from penstock.statistics.fading import fade_together
 from penstock.statistics.outlook import Outlook, smoothed_curve
 from penstock.statistics.rates import Rates
 from penstock.strategies import Rows
@@ -199,8 +200,7 @@ class Observer:
         expose_all(memory, s, now)
         factor = self._fade(steps / int(memory.lives["parts"][s]), self._lives()[s])
         changed = self._compare(s, now, factor**0.5)  # which is right is remembered twice as long
-        memory.matched[s] *= factor
-        memory.exposed[s] *= factor
+        fade_together(memory.matched[s], memory.exposed[s], factor)
         self.turned[s] = now
         self.outlooks[s] = self._outlook(s)
         return changed

@@ -30,7 +30,7 @@ from penstock.engine.limits import Limits, part_of, review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.payload import Payload, piece_bounds
-from penstock.engine.ratings import check_importance, draw, given_matches
+from penstock.engine.ratings import draw, given_matches, importance_of_arrivals
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.store import Store
@@ -210,11 +210,12 @@ class Operator:
 
     def _rate(self, sides: list[Columns], merged: Merged) -> Floats | None:
         """Draw for the rows of a batch and have them rated; return matches that they are given."""
+        importance = None
+        if self.scores is not None:  # also where nothing is rated: what cannot be used is counted
+            importance = importance_of_arrivals(self.scores, sides, self.counters)
         if self.monitor is None or self.reviewer is None:
             return None
         draw(self.monitor, sides, merged)
-        # Also for strategies that do not ask: an importance that is none is an error when it comes.
-        importance = None if self.scores is None else check_importance(self.scores, sides)
         self.reviewer.rate_batch(sides, merged, self.payloads, importance)
         return given_matches(self.plan, self.payloads, sides, merged)
 

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
     from penstock.engine.arrays import Floats, Integers
     from penstock.engine.importance_scores import ImportanceScores
-    from penstock.engine.intake import Columns, Merged
+    from penstock.engine.intake import Columns, Merged, StreamCounters
     from penstock.engine.monitor import Monitor
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan, Side
     from penstock.engine.retention.base import Retention
     from penstock.strategies import Strategy, View
+
+# More than any row has; sums of squares of it are still finite.
+_MOST_MATCHES = 2.0**53
 
 
 def draw(monitor: Monitor, sides: Sequence[Columns], merged: Merged) -> None:
@@ -45,16 +48,28 @@ def given_matches(
 
 
 def _matches_of(side: Side, payload: Payload, index: Integers) -> Floats:
-    """Return how many matches rows of a batch are said to have; none if that is null."""
+    """Return how many matches rows of a batch are said to have; none if that is no number."""
     if side.matches is None or not index.size:
         return np.zeros(index.size)
-    column = payload.batch.column(side.matches).cast(pa.float64()).fill_null(0.0)
-    return np.maximum(np.nan_to_num(column.to_numpy()[index]), 0.0)
+    # Whole numbers beyond 2**53 are rounded: an error would stop the stream for good.
+    column = payload.batch.column(side.matches).cast(pa.float64(), safe=False).fill_null(0.0)
+    numbers = column.to_numpy()[index]
+    return np.where(np.isfinite(numbers), np.clip(numbers, 0.0, _MOST_MATCHES), 0.0)
 
 
-def check_importance(scores: ImportanceScores, sides: Sequence[Columns]) -> list[Floats]:
-    """Return the importance of a batch's rows; one that is none is an error when it comes."""
-    return [scores.each_at(s, side.index, side.times) for s, side in enumerate(sides)]
+def importance_of_arrivals(
+    scores: ImportanceScores, sides: Sequence[Columns], counters: Sequence[StreamCounters]
+) -> list[Floats]:
+    """Return the importance of a batch's rows; count the rows whose importance is taken to be 0."""
+    importance = []
+    for s, (side, counted) in enumerate(zip(sides, counters, strict=True)):
+        given = scores.given_at(s, side.index, side.times)
+        bad = np.isnan(given)
+        # A row without a key has no results that could matter, and is counted as such.
+        counted.bad_importance += int(np.count_nonzero(bad & side.has_key))
+        given[bad] = 0.0
+        importance.append(given)
+    return importance
 
 
 def rate(

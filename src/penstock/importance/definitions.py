@@ -21,6 +21,7 @@ from penstock.errors import SpecificationError, must
 
 __all__ = [
     "AMOUNT",
+    "LARGEST",
     "Definition",
     "DefinitionLike",
     "Function",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 AMOUNT = "a finite number of 0 or more"
+# Sums of squares of it, over any number of results, are still finite.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -46,7 +49,7 @@ class Lookup:
         The importance of each value, 0 or more. None means null.
     default
         Importance of values that are not in the table, nulls included. Without a default such a
-        value is an error.
+        row has an importance of 0, and is counted in `StreamMetrics.bad_importance`.
 
     Examples
     --------
@@ -95,7 +98,8 @@ class Histogram:
     Parameters
     ----------
     column
-        Column of numbers.
+        Column of numbers. A row with a null or NaN in it has an importance of 0, and is counted in
+        `StreamMetrics.bad_importance`.
     breaks
         Where one range ends and the next begins, ascending. A break belongs to the upper range.
     values
@@ -222,6 +226,9 @@ give 0 to what does not matter
     if number is None or number < 0:
         hint = "give 0 to what does not matter"
         raise SpecificationError(must(owner, AMOUNT, value, hint))
+    if number > LARGEST:
+        hint = "use a larger unit: only the ratio of two importances matters"
+        raise SpecificationError(must(owner, f"at most {LARGEST:g}", value, hint))
     return number
 
 

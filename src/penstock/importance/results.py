@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SpecificationError, must
+from penstock.importance.definitions import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ def check_result(kind: object, owner: str) -> None:
 
 
 def result_importance(kind: str, members: Sequence[Floats]) -> Floats:
-    """Compute the importance of results.
+    """Compute the importance of results, at most 1e100.
 
     Parameters
     ----------
@@ -65,4 +66,6 @@ def result_importance(kind: str, members: Sequence[Floats]) -> Floats:
     array([100.,  90.])
     """
     check_result(kind, "importance of a result")
-    return np.asarray(_REDUCTIONS[kind](members), dtype=np.float64)
+    with np.errstate(over="ignore"):
+        importance = np.asarray(_REDUCTIONS[kind](members), dtype=np.float64)
+    return np.minimum(importance, LARGEST)

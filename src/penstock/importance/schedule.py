@@ -116,12 +116,12 @@ class Importance:
         return int(np.searchsorted(changes, time, side="right"))
 
     def evaluate(self, index: int, table: pa.Table, stream: str) -> Floats:
-        """Compute the importance of each row by the definition with that index.
+        """Compute the importance of each row by the definition with that index; NaN if it has none.
 
         Raises
         ------
         SchemaError
-            If a row has no importance of 0 or more.
+            If a function does not return one number for each row.
         """
         return score(self.schedule[index][1], table, stream)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from penstock.columns import decoded, plain
 from penstock.errors import SchemaError, did_you_mean, must
-from penstock.importance.definitions import AMOUNT, Function, Histogram, Lookup
+from penstock.importance.definitions import LARGEST, Function, Histogram, Lookup
 
 if TYPE_CHECKING:
     from penstock.importance.definitions import Definition
@@ -65,7 +65,10 @@ def check_schema(definition: Definition, schema: pa.Schema, stream: str) -> None
 
 
 def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
-    """Compute the importance of each row of a table.
+    """Compute the importance of each row of a table; NaN for rows that have none.
+
+    A row has none if its number is null, NaN, negative, infinite or above 1e100, or if a `Lookup`
+    without a default does not have its value.
 
     Parameters
     ----------
@@ -79,34 +82,34 @@ def score(definition: Definition, table: pa.Table, stream: str) -> Floats:
     Raises
     ------
     SchemaError
-        If a row has no importance of 0 or more.
+        If a function does not return one number for each row.
 
     Examples
     --------
-    >>> news = pa.table({"category": ["sports", "politics", "sports"]})
+    >>> news = pa.table({"category": ["sports", "politics", "weather"]})
     >>> score(Lookup("category", {"politics": 90, "sports": 40}), news, "cnn")
-    array([40., 90., 40.])
+    array([40., 90., nan])
     """
     if isinstance(definition, int | float):
         return np.full(table.num_rows, float(definition))
     if table.num_rows == 0:  # a function need not handle an empty table
         return np.zeros(0)
     if isinstance(definition, Lookup):
-        return _looked_up(definition, table, stream)
+        return _looked_up(definition, table)
     if isinstance(definition, Histogram):
-        return _in_ranges(definition, table, stream)
+        return _in_ranges(definition, table)
     if isinstance(definition, Function):
-        return _computed(definition, table, stream)
-    scores = _numbers(table[definition])
-    bad = _first(~(np.isfinite(scores) & (scores >= 0)))
-    if bad is not None:
-        hint = "correct the column, or compute a number of 0 or more with a function"
-        owner = f'importance of stream "{stream}", column "{definition}", row {bad},'
-        raise SchemaError(must(owner, AMOUNT, table[definition][bad].as_py(), hint))
-    return scores
+        return _usable(_computed(definition, table, stream))
+    return _usable(_numbers(table[definition]))
 
 
-def _looked_up(lookup: Lookup, table: pa.Table, stream: str) -> Floats:
+def _usable(scores: Floats) -> Floats:
+    """Return numbers, with NaN in place of those that are no importance."""
+    good = (scores >= 0) & (scores <= LARGEST)  # false for NaN too
+    return scores if good.all() else np.where(good, scores, math.nan)
+
+
+def _looked_up(lookup: Lookup, table: pa.Table) -> Floats:
     column = decoded(table[lookup.column])
     known = {_as_in_column(value, column.type): number for value, number in lookup.pairs}
     # Each different value is looked up once, by Python's equality.
@@ -115,27 +118,16 @@ def _looked_up(lookup: Lookup, table: pa.Table, stream: str) -> Floats:
     values = encoded.dictionary.to_pylist()
     by_value = np.array([known.get(value, default) for value in values], np.float64)
     scores: Floats = by_value[encoded.indices.to_numpy()]
-    bad = _first(np.isnan(scores))
-    if bad is not None:
-        owner = f'value of column "{lookup.column}" of stream "{stream}"'
-        hint = "add it to the table, or give the Lookup a default"
-        requirement = "in the table of its importance, which has no default"
-        raise SchemaError(must(owner, requirement, table[lookup.column][bad].as_py(), hint))
     return scores
 
 
-def _in_ranges(histogram: Histogram, table: pa.Table, stream: str) -> Floats:
+def _in_ranges(histogram: Histogram, table: pa.Table) -> Floats:
     numbers = _numbers(table[histogram.column])
-    bad = _first(np.isnan(numbers))
-    if bad is not None:
-        owner = f'value of column "{histogram.column}" of stream "{stream}", row {bad},'
-        hint = "fill it, or give such rows an importance with a function"
-        value = table[histogram.column][bad].as_py()
-        raise SchemaError(must(owner, "a number, for the Histogram of its importance", value, hint))
     breaks = np.array(histogram.breaks, np.float64)
     values = np.array(histogram.values, np.float64)
     # A break belongs to the upper range.
     scores: Floats = values[np.searchsorted(breaks, numbers, side="right")]
+    scores[np.isnan(numbers)] = math.nan
     return scores
 
 
@@ -148,6 +140,8 @@ def _computed(function: Function, table: pa.Table, stream: str) -> Floats:
             scores = _numbers(given)
         else:
             listed = np.asarray(given)
+            if listed.dtype.kind == "O" and listed.ndim == 1:  # None is among the numbers
+                listed = np.array([math.nan if each is None else each for each in listed])
             if listed.dtype.kind in "biufO":  # text that looks like a number is an error
                 scores = listed.astype(np.float64)
     except (TypeError, ValueError, NotImplementedError):  # Arrow's own errors are among them
@@ -156,10 +150,6 @@ def _computed(function: Function, table: pa.Table, stream: str) -> Floats:
         hint = "return an array with a number for each row"
         requirement = f"one number for each of {table.num_rows} rows"
         raise SchemaError(must(owner, requirement, given, hint))
-    bad = _first(~(np.isfinite(scores) & (scores >= 0)))
-    if bad is not None:
-        hint = f"correct the function; the row has {_shown(table, bad)}"
-        raise SchemaError(must(f"{owner} row {bad},", AMOUNT, float(scores[bad]), hint))
     return scores
 
 
@@ -191,17 +181,6 @@ def _is_numeric(kind: pa.DataType) -> bool:
 def _is_text(kind: pa.DataType) -> bool:
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _first(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
-    """Return the place of the first true value; None if there is none."""
-    place = int(np.argmax(mask))
-    return place if mask[place] else None
-
-
-def _shown(table: pa.Table, row: int) -> str:
-    text = repr(table.slice(row, 1).to_pylist()[0])
-    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def _no_column(column: str, schema: pa.Schema, stream: str) -> SchemaError:

@@ -35,6 +35,10 @@ class StreamMetrics:
     null_keys
         Rows with a null or NaN in a column of the predicate, or an infinity where the predicate
         compares distances: they match nothing.
+    bad_importance
+        Of a join by importance: rows whose importance is null, NaN, negative, infinite or above
+        1e100, or whose value is in no table of a `Lookup` without a default. They take part with an
+        importance of 0, so they are counted a second time as held, expired and so on.
     copies
         Further copies that sharding made.
     not_admitted
@@ -70,6 +74,7 @@ class StreamMetrics:
     bad_times: int = 0
     far_ahead: int = 0
     null_keys: int = 0
+    bad_importance: int = 0
     copies: int = 0
     not_admitted: int = 0
     not_probed: int = 0

@@ -15,6 +15,7 @@ from pyspark.sql.types import (
     DoubleType,
     LongType,
     MapType,
+    StringType,
     StructField,
     StructType,
     TimestampNTZType,
@@ -102,6 +103,32 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
         # Whether a column is nullable matters to neither the engine nor the saved state.
         schemas[name] = pa.schema([pa.field(field.name, field.type) for field in fields])
     return schemas
+
+
+def check_collations(plan: Plan, frames: Mapping[str, DataFrame]) -> None:
+    """Check that the columns of the predicate are compared as Spark would compare them.
+
+    Raises
+    ------
+    SchemaError
+        If one has a collation: text of different bytes can be equal then. Other columns may have
+        one.
+    """
+    for side in plan.sides:
+        for field in frames[side.name].schema:
+            kind = field.dataType
+            if field.name not in side.columns or not isinstance(kind, StringType):
+                continue
+            if not kind.isUTF8BinaryCollation():
+                raise SchemaError(
+                    must(
+                        f'column "{field.name}" of stream "{side.name}"',
+                        "text without a collation to be compared: keys are equal byte by byte",
+                        kind.simpleString(),
+                        f"join on a column that is equal in that way, such as "
+                        f'F.collate(F.lower("{field.name}"), "UTF8_BINARY")',
+                    )
+                )
 
 
 def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:

@@ -26,6 +26,7 @@ from penstock.engine.replay import check_shards
 from penstock.spark.bounded_join import BoundedJoin
 from penstock.spark.frames import (
     arrow_schemas,
+    check_collations,
     check_frames,
     has_watermark,
     result_type,
@@ -84,7 +85,9 @@ def _bind(
 ) -> tuple[Plan, dict[str, pa.Schema]]:
     check_frames(spec, frames, streaming=streaming)
     schemas = arrow_schemas(frames)
-    return bind(spec, schemas), schemas
+    plan = bind(spec, schemas)
+    check_collations(plan, frames)
+    return plan, schemas
 
 
 def _number_of_shards(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from penstock.statistics.fading import faded
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -55,7 +57,7 @@ class Rates:
     def pass_time(self, passed: float, factor: float) -> None:
         """Add the counted rows and the time in which they arrived; earlier ones are faded."""
         self._elapsed = self._elapsed * factor + passed
-        self._seen = self._seen * factor + self._new
+        self._seen = faded(self._seen, factor) + self._new
         self._new[:] = 0
 
     def of(self, stream: int) -> float:

@@ -215,7 +215,9 @@ def _doubted(view: View, s: int, outlooks: list[Outlook]) -> float:
         lives = min(max(lived, 1.0), view.half_life / np.log(2))
         monitored = max(stream.outlook.weights.size, 1)
         noise += (spread + 1.0 / outlook.curve.total) / (monitored * lives)
-    chance = min(1.0, _SURE**2 * noise / max(gap**2, 1e-300))
+    # The share of the gap that chance explains; all of it if there is hardly a gap.
+    explained = _SURE**2 * noise
+    chance = 1.0 if explained >= gap**2 else explained / gap**2
     return float(np.exp(-chance * gap / 2))
 
 
