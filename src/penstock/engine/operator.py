@@ -24,6 +24,7 @@ from penstock.engine.payload import Payload
 from penstock.engine.ratings import check_importance, draw, given_matches
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
+from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
 from penstock.statistics.selectivity import probe_order
@@ -66,9 +67,15 @@ class Operator:
         The join, bound to its streams' schemas.
     shard, shards
         Which part of how many this is; the budget is divided over them.
+    ordered
+        Whether rows of the same time are taken in an order that does not depend on their delivery.
+        Needed where the state is saved, for two attempts at a batch to save the same. With a budget
+        they always are.
     """
 
-    def __init__(self, plan: Plan, *, shard: int = 0, shards: int = 1) -> None:
+    def __init__(
+        self, plan: Plan, *, shard: int = 0, shards: int = 1, ordered: bool = False
+    ) -> None:
         self.plan = plan
         self.shard = shard
         self.shards = shards
@@ -103,7 +110,7 @@ class Operator:
             has_witnesses=self.scores is not None,
         )
         self._read_options = ReadOptions(
-            order=needs is not None,
+            order=ordered or needs is not None,
             identities=needs is not None and needs.draws,
             sizes=self.limits.bytes is not None,
             hashes=needs is not None,
@@ -203,7 +210,7 @@ class Operator:
         if table is not None:
             payload.begin(table.combine_chunks())
             counters.arrived += table.num_rows
-            counters.payload_bytes += table.nbytes
+            counters.payload_bytes += table_size(table)
         return read_side(
             self.plan,
             side,

@@ -83,7 +83,7 @@ class JoinProcessor(StatefulProcessor):
             return cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
         if not chunks:
-            return Operator(plan, shard=shard, shards=self._shards)
+            return Operator(plan, shard=shard, shards=self._shards, ordered=True)
         return state.restore(plan, chunks, shard=shard, shards=self._shards)
 
     def _save(self, operator: Operator, shard: int) -> None:
