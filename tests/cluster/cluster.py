@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-CORES = 2
-"""Of each worker. Both workers have the machine's: more tasks than cores only wait."""
-
 _ROOT = Path(__file__).parents[2]
 # What has not happened after this time will not happen.
-_TOO_LONG_SECONDS = 300
+_TOO_LONG_SECONDS = 900
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Djava.io.tmpdir={tmp}"
 
 
@@ -43,10 +40,11 @@ def wait_until(what: Callable[[], object], words: str) -> None:
 
 
 class Cluster:
-    """A master and a worker on each host, until the end of the block."""
+    """A master and a worker on each host, until the end of the block; `cores` of each worker."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cores: int = 1) -> None:
         self.folder = folder
+        self.cores = cores
         self.tmp = folder / "tmp"
         self.master = ""
         self.sessions: set[int] = set()  # of all processes that were ever started here
@@ -80,7 +78,14 @@ class Cluster:
 
     def start_worker(self, host: str) -> None:
         """Start a worker, and wait until the master knows it."""
-        options = ("--cores", CORES, "--memory", "2g", "--work-dir", self.folder / "work" / host)
+        options = (
+            "--cores",
+            self.cores,
+            "--memory",
+            "2g",
+            "--work-dir",
+            self.folder / "work" / host,
+        )
         log = self._start(host, "worker.Worker", "--host", host, *options, self.master)
         words = "Successfully registered with master"
         wait_until(lambda: words in log.read_text(), f"the worker on {host}, in its log")
@@ -111,8 +116,14 @@ class Cluster:
         A worker removes the folders of its executors when a job ends. If it was killed, only the
         executors themselves could do so, and they may have been killed before it.
         """
-        folders = [self.tmp, *self._scratch.values()]
-        return [path for each in folders for path in each.rglob("penstock-*") if path.is_file()]
+        # Folders may vanish meanwhile, which `os.walk` does not mind.
+        return [
+            Path(place) / name
+            for folder in (self.tmp, *self._scratch.values())
+            for place, _, names in os.walk(folder)
+            for name in names
+            if name.startswith("penstock-")
+        ]
 
     def environment(self) -> dict[str, str]:
         """Return the environment of everything that runs on the cluster."""

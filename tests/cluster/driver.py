@@ -28,13 +28,16 @@ SETTINGS = "settings.json"
 """File in the folder with the settings of Spark."""
 MEETING = "meeting"
 """Folder in which two attempts at a task wait for each other, if it exists."""
+KINDS = ("exact", "learning")
+"""Joins: one without a budget, and one whose state has everything that a state can have."""
 PARTITIONS = 3
-"""Of each stream, so that its rows can come to a shard in several orders."""
+"""Of each stream where attempts meet, so that its rows can come to a shard in several orders."""
 
 
 def main(folder: Path) -> None:
     """Run all joins at the same time, each in its own query."""
-    if (folder / MEETING).exists():
+    meet = (folder / MEETING).exists()
+    if meet:
         # Executors cannot import the tests.
         cloudpickle.register_pickle_by_value(two_attempts)  # type: ignore[no-untyped-call]
         two_attempts.TwoAttempts.folder = str(folder / MEETING)
@@ -45,16 +48,14 @@ def main(folder: Path) -> None:
     source = Source(folder / FILES, pa.schema(kinds))
     keys = {"auctions": "id", "bids": "auction_id"}
     queries = {}
-    for kind, join in JOINS.items():
+    for kind in KINDS:
         files = source.read_stream(spark)
-        frames = {
-            name: files.where(f"{name} IS NOT NULL")
-            .select(f"{name}.*")
-            .repartition(PARTITIONS, keys[name])
-            for name in kinds
-        }
+        frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in kinds}
+        if meet:
+            frames = {n: each.repartition(PARTITIONS, keys[n]) for n, each in frames.items()}
         queries[kind] = (
-            join.stream(frames, shards=SHARDS)
+            JOINS[kind]
+            .stream(frames, shards=SHARDS)
             .writeStream.format("parquet")
             .option("path", str(folder / kind / "out"))
             .option("checkpointLocation", str(folder / kind / "checkpoint"))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from penstock.testing import canonical_rows
-from tests.cluster.cluster import CORES, wait_until
-from tests.cluster.driver import ALL, SETTINGS
+from tests.cluster.cluster import wait_until
+from tests.cluster.driver import ALL, KINDS, SETTINGS
 from tests.processes import kill_session
 from tests.spark.crash_driver import JOINS, ROWS, RUNNING, SHARDS, write_files
 
@@ -85,12 +85,12 @@ class Job:
         """Say that all micro-batches are there, wait for the driver to end, and compare."""
         assert self.driver is not None
         (self.folder / ALL).touch()
-        self._wait(lambda: all((self.folder / kind / ROWS).exists() for kind in JOINS), "all rows")
-        assert self.driver.wait(120) == 0, self.log()
-        for kind, join in JOINS.items():
+        self._wait(lambda: all((self.folder / kind / ROWS).exists() for kind in KINDS), "all rows")
+        assert self.driver.wait(900) == 0, self.log()
+        for kind in KINDS:
             rows = pq.read_table(self.folder / kind / ROWS)
             (self.folder / kind / ROWS).unlink()
-            expected = join.replay(self.given, shards=SHARDS)
+            expected = JOINS[kind].replay(self.given, shards=SHARDS)
             assert canonical_rows(rows) == canonical_rows(expected.result), kind
             lost = sum(each.dropped + each.evicted for each in expected.metrics.streams.values())
             assert (lost > 0) == (kind != "exact")
@@ -102,8 +102,9 @@ class Job:
         return max(numbers, default=-1) + 1
 
     def log(self) -> str:
-        """Return the end of the driver's log."""
-        return (self.folder / "spark.log").read_text()[-5000:]
+        """Return the lines of the driver's log that say what went wrong."""
+        lines = (self.folder / "spark.log").read_text().splitlines()
+        return "\n".join(each for each in lines if not each.startswith("\tat "))[-5000:]
 
     def _settings(self) -> dict[str, str]:
         options = self.cluster.java_options()
@@ -114,7 +115,7 @@ class Job:
             "spark.driver.extraJavaOptions": options,
             "spark.executor.extraJavaOptions": options,
             "spark.executor.memory": "512m",
-            "spark.executor.cores": str(CORES),
+            "spark.executor.cores": str(self.cluster.cores),
             # However often the same task is hit: what is compared is the rows.
             "spark.task.maxFailures": "50",
             "spark.stage.maxConsecutiveAttempts": "50",

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.cluster import HOSTS, Cluster, wait_until
+from tests.cluster.driver import KINDS
 from tests.cluster.job import MOMENTS, Job
-from tests.spark.crash_driver import JOINS, make_batches
+from tests.spark.crash_driver import make_batches
 
 pytestmark = pytest.mark.cluster
 
 VICTIMS = ("executor",) * 6 + ("worker",) * 2 + ("driver",) * 2
-# Micro-batches of a round. A round waits for two of them at most, and for something of a third.
-BATCHES = 4
+# Micro-batches of a round. A round waits for one of them at most, and for something of a second.
+BATCHES = 3
 
 
 def test_whatever_is_killed_the_rows_are_those_of_a_replay(
@@ -57,7 +58,7 @@ def _kill_and_compare(cluster: Cluster, report: object) -> Counter[str]:
     job.start()
     killed: Counter[str] = Counter()
     for number, victim in enumerate(victims, start=1):
-        kind, moment, host = (draw.choice(list(each)) for each in (JOINS, MOMENTS, HOSTS))
+        kind, moment, host = (draw.choice(list(each)) for each in (KINDS, MOMENTS, HOSTS))
         commits, delay = draw.choice([0, 1]), draw.choice([0.0, 0.0, draw.random() / 2])
         began = time.monotonic()
         job.give(part(number))
@@ -71,7 +72,7 @@ def _kill_and_compare(cluster: Cluster, report: object) -> Counter[str]:
             job.kill_driver()
             where = ""
         killed[victim] += 1
-        done = ", ".join(f"{each} {job.committed(each)}" for each in JOINS)
+        done = ", ".join(f"{each} {job.committed(each)}" for each in KINDS)
         report(
             f"round {number} of {len(victims)}: killed the {victim}{where}; {kind}, {moment}, "
             f"{1000 * delay:.0f} ms later; micro-batches done: {done}; "
@@ -79,5 +80,5 @@ def _kill_and_compare(cluster: Cluster, report: object) -> Counter[str]:
         )
     job.give(part(len(victims) + 1))
     job.end()
-    report(f"the rows of {', '.join(JOINS)} are those of a replay")
+    report(f"the rows of {', '.join(KINDS)} are those of a replay")
     return killed

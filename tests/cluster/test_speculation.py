@@ -46,7 +46,7 @@ def test_two_attempts_at_every_task_leave_a_checkpoint_that_can_be_read(
     }
     with tempfile.TemporaryDirectory(prefix="penstock-cluster-") as name:
         folder = Path(name)
-        with Cluster(folder) as cluster:
+        with Cluster(folder, cores=2) as cluster:
             place = folder / "job"
             place.mkdir()
             meeting = place / MEETING
