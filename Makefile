@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow crash lint bench docs lock format clean kernels java
+.PHONY: help demo test slow crash cluster lint bench docs lock format clean kernels java
 
 KERNELS := $(wildcard src/penstock/engine/kernels/*.py src/penstock/engine/retention/*.py)
 FRESH := $(VENV)/.kernels
@@ -20,15 +20,18 @@ demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 
 # Two workers: the machines that run this have at least two cores.
 test: java $(COMPILED) ## Run what a change most often breaks
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash"
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash and not cluster"
 	@echo "Again with the JIT off ..."
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m "nojit and not slow" tests
 
 slow: java $(COMPILED) ## Run all the other tests
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash"
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash and not cluster"
 
 crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare
 	@$(BIN)/pytest -q -s -m crash tests/spark/test_crash.py
+
+cluster: java $(COMPILED) ## Kill parts of a Spark cluster on this machine and compare
+	@$(BIN)/pytest -q -s -m cluster tests/cluster
 
 lint: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/ruff check --quiet .

@@ -293,6 +293,45 @@ def saving_changes_nothing(case: Case) -> None:
         assert run(case.join(), batches, shards=shards, saving=True) == uninterrupted
 
 
+def what_is_saved_follows_from_the_rows(case: Case) -> None:
+    """Two attempts at a batch save the same bytes under the same names, whoever restores what.
+
+    One goes on with its operator. The other restores its own each time, gets the rows of a batch in
+    another order, and each stream in other pieces.
+    """
+    for shards, batches in ((1, in_step(case)), (2, out_of_step(case))):
+        plan = bind(case.join(), {name: table.schema for name, table in batches[0].items()})
+        generator = np.random.default_rng(shards)
+        for shard in range(shards):
+            one = Operator(plan, shard=shard, shards=shards, ordered=True)
+            other = Operator(plan, shard=shard, shards=shards, ordered=True)
+            stored: dict[str, bytes] = {}
+            for batch in batches:
+                part = route(plan, batch, shards)[shard]
+                stream_progress = progress_of_all(plan, batch) if shards > 1 else None
+                one.process(part, stream_progress)
+                other.process(_delivered_otherwise(part, generator), stream_progress)
+                changes = save(one)
+                assert save(other) == changes
+                for name in changes.removed:
+                    del stored[name]
+                stored |= changes.written
+                other = restore(plan, stored, shard=shard, shards=shards)
+
+
+def _delivered_otherwise(batch: Batch, generator: np.random.Generator) -> Batch:
+    """Return a batch with the rows of each stream in another order, and in two pieces."""
+    shuffled = {
+        name: table.take(generator.permutation(table.num_rows)) for name, table in batch.items()
+    }
+    return {
+        name: pa.concat_tables(
+            [table.slice(table.num_rows // 3), table.slice(0, table.num_rows // 3)]
+        )
+        for name, table in reversed(shuffled.items())
+    }
+
+
 def the_cut_into_batches_changes_nothing(case: Case) -> None:
     """Where the streams advance together, one batch gives what many give."""
     once = case.join().replay(case.workload.tables)
@@ -438,6 +477,7 @@ CHECKS: Mapping[str, Callable[[Case], None]] = {
         the_seed_decides,
         the_input_is_left_alone,
         saving_changes_nothing,
+        what_is_saved_follows_from_the_rows,
         the_cut_into_batches_changes_nothing,
         the_cut_into_batches_changes_nothing_in_shards,
         the_output_is_part_of_the_exact_join,

@@ -9,7 +9,7 @@ import pytest
 import penstock as ps
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
-from penstock.engine.state import restore, save
+from penstock.engine.state import FORMAT, restore, save
 from penstock.errors import StateError
 
 SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.int64())])
@@ -53,8 +53,8 @@ def test_a_damaged_byte_is_found_wherever_it_is(name: str) -> None:
             restore(make_plan(), chunks() | {name: bytes(damaged)})
         if at == 0:
             assert str(caught.value) == (
-                f'chunk "{name}" of the saved state must be of format 7; got format 23; run the '
-                "version of Penstock that wrote it, or start without it"
+                f'chunk "{name}" of the saved state must be of format {FORMAT}; got format '
+                f"{FORMAT ^ 0x10}; run the version of Penstock that wrote it, or start without it"
             )
         else:
             assert str(caught.value) == (
@@ -82,8 +82,9 @@ def test_a_missing_chunk_is_named(name: str) -> None:
 
 
 def test_another_format_is_refused() -> None:
-    newer = {name: bytes([8]) + chunk[1:] for name, chunk in chunks().items()}
-    with pytest.raises(StateError, match=r'chunk "head" .* must be of format 7; got format 8; run'):
+    newer = {name: bytes([FORMAT + 1]) + chunk[1:] for name, chunk in chunks().items()}
+    words = f'chunk "head" .* must be of format {FORMAT}; got format {FORMAT + 1}; run'
+    with pytest.raises(StateError, match=words):
         restore(make_plan(), newer)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.testing import canonical_rows
+from tests.processes import kill_session
 from tests.spark.crash_driver import (
     DONE,
     FILES,
@@ -31,7 +30,7 @@ from tests.spark.crash_driver import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from tests.spark.support import Rows
 
@@ -97,7 +96,7 @@ class Drivers:
         if driver.poll() is not None:
             assert driver.returncode == 0, (self.folder / "spark.log").read_text()[-5000:]
             return  # too late: it does not count
-        _kill_session(driver)
+        kill_session(driver)
         self.kills += 1
         for each in self.joins:
             self.interrupted[each] += not (self.folder / each / DONE).exists()
@@ -117,47 +116,9 @@ def _wait(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
     end = time.monotonic() + _TOO_LONG_SECONDS
     while driver.poll() is None and not until():
         if time.monotonic() > end:
-            _kill_session(driver)
+            kill_session(driver)
             pytest.fail("the driver hangs")
         time.sleep(0.002)
-
-
-def _kill_session(driver: subprocess.Popen[bytes]) -> None:
-    """Kill a driver with all processes that it has started, and wait until they have ended.
-
-    The driver and Java are killed first, as one process group: listing processes takes long enough
-    for a micro-batch to end. Spark's Python workers are in another group of the same session.
-    """
-    with suppress(ProcessLookupError):
-        os.killpg(driver.pid, signal.SIGKILL)
-    while True:
-        alive = [pid for pid in _processes() if _session_of(pid) == driver.pid]
-        if not alive:
-            break
-        for pid in alive:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
-    driver.wait()
-
-
-def _processes() -> Iterable[int]:
-    """Return the numbers of all processes that run; zombies are left out."""
-    listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,stat="],  # noqa: S607  # wherever the system has it
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    pairs = (line.split() for line in listed.splitlines())
-    return [int(pid) for pid, status in pairs if not status.startswith("Z")]
-
-
-def _session_of(pid: int) -> int | None:
-    try:
-        return os.getsid(pid)
-    except (ProcessLookupError, PermissionError):
-        return None
 
 
 def _files(folder: Path) -> set[str]:

@@ -33,6 +33,7 @@ from penstock.engine.payload import Payload, piece_bounds
 from penstock.engine.ratings import draw, given_matches, importance_of_arrivals
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
+from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
 from penstock.statistics.selectivity import probe_order
@@ -77,10 +78,20 @@ class Operator:
         Which part of how many this is; the budget is divided over them.
     aligned
         Whether rows that are ahead of the slowest stream wait, if the join has it so.
+    ordered
+        Whether rows of the same time are taken in an order that does not depend on their delivery.
+        Needed where the state is saved, for two attempts at a batch to save the same. With a budget
+        they always are.
     """
 
     def __init__(
-        self, plan: Plan, *, shard: int = 0, shards: int = 1, aligned: bool = False
+        self,
+        plan: Plan,
+        *,
+        shard: int = 0,
+        shards: int = 1,
+        aligned: bool = False,
+        ordered: bool = False,
     ) -> None:
         self.plan = plan
         self.shard = shard
@@ -129,7 +140,7 @@ class Operator:
             has_witnesses=self.scores is not None,
         )
         self._read_options = ReadOptions(
-            order=needs is not None,
+            order=ordered or needs is not None,
             identities=needs is not None and needs.draws,
             sizes=self.limits.in_bytes,
             hashes=needs is not None,
@@ -242,7 +253,7 @@ class Operator:
         if table is None:
             table = side.schema.empty_table()
         counters.arrived += table.num_rows
-        counters.payload_bytes += table.nbytes
+        counters.payload_bytes += table_size(table)
         times, good = accept(
             self.plan,
             side,

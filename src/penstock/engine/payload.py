@@ -59,7 +59,7 @@ class Payload:
     def __init__(self, store: Store, stream: int, schema: pa.Schema) -> None:
         self._store = store
         self._stream = stream
-        self._serials = 0
+        self.next_serial = 0
         self.batch = schema.empty_table()
         self._batch_size = 0
         self._widest = 0  # row of the batch
@@ -167,7 +167,6 @@ class Payload:
         )
         self.sub_windows[number] = window
         self._store.memory.dead[self._stream, number] = live.size - int(live.sum())
-        self._serials = max(self._serials, serial + 1)
         return window
 
     def number_of(self, serial: int) -> int:
@@ -179,7 +178,7 @@ class Payload:
         memory = self._store.memory
         memory.dead[self._stream, number] = 0
         window = SubWindow(
-            self._serials,
+            self.next_serial,
             table,
             rows.copy(),
             np.empty(rows.size, np.int64),
@@ -189,7 +188,7 @@ class Payload:
         settle(memory, window.rows, number, window.arrival_numbers, window.likeliness)
         window.ratings = self._store.retention.ratings(memory, window.rows.astype(np.int64))
         self.sub_windows[number] = window
-        self._serials += 1
+        self.next_serial += 1
 
     def _free_number(self) -> int:
         number = next(n for n in range(1, len(self.sub_windows) + 2) if n not in self.sub_windows)

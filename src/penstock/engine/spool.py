@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.identity import content_hashes
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.sizes import row_sizes
 from penstock.engine.wide import runs, take
@@ -82,7 +83,8 @@ class Spool:
     def add(self, s: int, table: pa.Table, times: Array, mask: Mask) -> None:
         """Let some rows of a table wait."""
         index = np.flatnonzero(mask)
-        index = index[np.argsort(times[index], kind="stable")]
+        # Among equals by what they hold, so that what is saved follows from the rows.
+        index = index[np.lexsort((content_hashes(table)[index], times[index]))]
         sizes = row_sizes(table)[index]
         for start, stop in runs(sizes, _CHUNK_BYTES, index.size):
             part = index[start:stop]

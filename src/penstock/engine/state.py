@@ -10,6 +10,10 @@ chunk                     holds
 ========================  =====================================================================
 
 Each begins with a byte for the version of the format and a checksum. Nothing is pickled.
+
+What is saved follows from the rows. Two attempts at a batch save the same bytes under the same
+names, in whatever order its rows came, and whether they began with an operator at hand or with a
+restored one. So it does not matter whose changes are stored: later changes fit to either.
 """
 
 from __future__ import annotations
@@ -19,7 +23,6 @@ import zlib
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -147,7 +150,7 @@ def restore(
             f'chunk "{name}" of the saved state must be one that its head knows; it is from '
             f"another time; restore the whole state, or start without it"
         )
-    operator = Operator(plan, shard=shard, shards=shards, aligned=aligned)
+    operator = Operator(plan, shard=shard, shards=shards, aligned=aligned, ordered=True)
     fetch = chunks.get if fetch is None else fetch
     fetch_spooled(operator, fetch)
     data = {
@@ -159,6 +162,8 @@ def restore(
         _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
     operator.alignment.restore(head["alignment"])
+    for payload, serial in zip(operator.payloads, head["next_serials"], strict=True):
+        payload.next_serial = serial
     learned = read_learned(data[_LEARNED]) if _LEARNED in data else None
     _refill_rows(operator, parts, learned)
     memory = operator.store.memory
@@ -206,9 +211,6 @@ def fetch_spooled(operator: Operator, fetch: Callable[[str], bytes | None]) -> N
 def _head(operator: Operator) -> dict[str, Any]:
     memory = operator.store.memory
     return {
-        # Two attempts at a batch can hold the same rows in another order: never take one's chunks,
-        # or an operator that is at hand, for the other's.
-        "save": uuid4().hex,
         "join": _described(operator.plan.spec),
         "schemas": [str(side.schema.remove_metadata()) for side in operator.plan.sides],
         "shard": operator.shard,
@@ -231,6 +233,7 @@ def _head(operator: Operator) -> dict[str, Any]:
             [window.serial for window in payload.sub_windows.values()]
             for payload in operator.payloads
         ],
+        "next_serials": [payload.next_serial for payload in operator.payloads],
         "chunks": operator.saved,
     }
 
@@ -305,7 +308,9 @@ def _open(chunk: bytes | None, name: str, seal: Seal | None = None) -> bytes:
 
 
 def _write_window(window: SubWindow) -> bytes:
-    struct = as_struct(window.table, pa.struct(list(window.table.schema)))
+    # A copy, as a slice may have anything behind its nulls and after its last bit.
+    table = window.table.take(pa.array(np.arange(window.table.num_rows)))
+    struct = as_struct(table, pa.struct(list(table.schema)))
     columns = {
         "row": struct,
         "arrival_number": window.arrival_numbers,

@@ -85,7 +85,7 @@ class JoinProcessor(StatefulProcessor):
             return cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
         if not chunks:
-            return Operator(plan, shard=shard, shards=self._shards, aligned=True)
+            return Operator(plan, shard=shard, shards=self._shards, aligned=True, ordered=True)
         return state.restore(
             plan, chunks, shard=shard, shards=self._shards, aligned=True, fetch=self._fetch
         )

@@ -1,0 +1,1 @@
+"""Auctions and bids from two topics of Kafka, joined within a budget."""

@@ -1,0 +1,1 @@
+"""Joins on a standalone cluster on the loopback address: `make cluster`."""
