@@ -53,7 +53,7 @@ def test_a_damaged_byte_is_found_wherever_it_is(name: str) -> None:
             restore(make_plan(), chunks() | {name: bytes(damaged)})
         if at == 0:
             assert str(caught.value) == (
-                f'chunk "{name}" of the saved state must be of format 6; got format 22; run the '
+                f'chunk "{name}" of the saved state must be of format 7; got format 23; run the '
                 "version of Penstock that wrote it, or start without it"
             )
         else:
@@ -82,8 +82,8 @@ def test_a_missing_chunk_is_named(name: str) -> None:
 
 
 def test_another_format_is_refused() -> None:
-    newer = {name: bytes([7]) + chunk[1:] for name, chunk in chunks().items()}
-    with pytest.raises(StateError, match=r'chunk "head" .* must be of format 6; got format 7; run'):
+    newer = {name: bytes([8]) + chunk[1:] for name, chunk in chunks().items()}
+    with pytest.raises(StateError, match=r'chunk "head" .* must be of format 7; got format 8; run'):
         restore(make_plan(), newer)
 
 

@@ -1,24 +1,22 @@
-"""What was learned, as bytes: of the streams, of the monitored rows, and of every row in memory."""
+"""What was learned, as arrays: of the streams, of monitored rows, and of every row in memory."""
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.engine.kernels.layout import GAUGE
 from penstock.engine.kernels.monitoring import monitor_again
+from penstock.engine.learned_arrays import LearnedArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from penstock.engine.arrays import Array
+    from penstock.engine.arrays import Array, Integers
     from penstock.engine.reviewing import Reviewer
     from penstock.engine.store import Store
 
-_LENGTH_BYTES = 8
 _MONITORED_FIELDS = (
     "draw",
     "chance",
@@ -34,8 +32,8 @@ _REVIEWER = "reviewer."
 _RETENTION = "retention."
 
 
-def write_learned(store: Store, reviewer: Reviewer | None) -> bytes:
-    """Write what was learned; rows are in the order of their queues."""
+def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
+    """Return a copy of what was learned."""
     memory = store.memory
     monitored = memory.monitored[: int(memory.rule["monitored"][0])]
     arrays: dict[str, Array] = {
@@ -49,25 +47,26 @@ def write_learned(store: Store, reviewer: Reviewer | None) -> bytes:
     for name in GAUGE.names or ():
         arrays[f"gauges.{name}"] = memory.gauges[name]
     rows = [store.in_queue(s) for s in range(memory.streams.size)]
-    for s, mine in enumerate(rows):
-        arrays[f"matches.{s}"] = memory.rows["matches"][mine]
-    kept = store.retention.save(memory, rows)
-    arrays |= {f"{_RETENTION}{name}": array for name, array in kept.items()}
+    of_rows: list[dict[str, Array]] = [{"matches": memory.rows["matches"][mine]} for mine in rows]
+    for name, array in store.retention.save(memory, rows).items():
+        # What is kept for each row of a stream has the stream's number at the end of its name.
+        kept, _, stream = name.rpartition(".")
+        if stream.isdigit():
+            of_rows[int(stream)][f"{_RETENTION}{kept}"] = array
+        else:
+            arrays[f"{_RETENTION}{name}"] = array
     if reviewer is not None:
         arrays |= {f"{_REVIEWER}{name}": array for name, array in reviewer.save().items()}
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    raw = file.getvalue()
-    # LZ4, as the rows are: what `savez_compressed` does takes longer than the join itself.
-    return len(raw).to_bytes(_LENGTH_BYTES, "little") + pa.compress(raw, "lz4", asbytes=True)
+    numbers = [memory.rows["arrival_number"][mine] for mine in rows]
+    return LearnedArrays.copy_of(arrays, list(zip(numbers, of_rows, strict=True)))
 
 
-def read_learned(data: bytes) -> dict[str, Array]:
-    """Read what `write_learned` has written."""
-    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    raw = pa.decompress(data[_LENGTH_BYTES:], length, "lz4", asbytes=True)
-    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+def in_queue_order(learned: LearnedArrays, numbers: Sequence[Integers]) -> dict[str, Array]:
+    """Return all of what was learned by name, given each stream's arrival numbers in time order."""
+    arrays = dict(learned.arrays)
+    for s, mine in enumerate(numbers):
+        arrays |= {f"{name}.{s}": values for name, values in learned.of_rows(s, mine).items()}
+    return arrays
 
 
 def of_retention(learned: Mapping[str, Array]) -> dict[str, Array]:

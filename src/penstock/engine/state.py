@@ -7,6 +7,7 @@ chunk                     holds
 ``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
 ``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
 ``learned``               what was learned of the streams, and of the rows; only with a budget
+``learned/NUMBER``        what has changed of it since, one after the other
 ========================  =====================================================================
 
 Each begins with a byte for the version of the format and a checksum. Nothing is pickled.
@@ -16,19 +17,21 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, fields
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.description import check_same
 from penstock.engine.intake import StreamCounters, read_keys
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
-from penstock.engine.learned import of_retention, put_back, read_learned, write_learned
+from penstock.engine.learned import in_queue_order, learned_by, of_retention, put_back
+from penstock.engine.learned_arrays import combine, difference, from_bytes, to_bytes
 from penstock.engine.operator import Operator, Seal, as_struct
 from penstock.errors import StateError
 
@@ -38,11 +41,13 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.payload import Payload, SubWindow
     from penstock.engine.plan import Plan
-    from penstock.spec import Specification
 
-FORMAT = 6
+FORMAT = 7
 
 _LEARNED = "learned"
+# Changes are written one after the other until there are so many, or they take half as much room as
+# the whole. Then the whole is written again.
+_MOST_CHANGES = 32
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES
@@ -107,12 +112,38 @@ def save(operator: Operator) -> Changes:
             if gone:
                 keep(f"live/{name}/{window.serial}", partial(_write_live, payload, number), gone)
     if operator.monitor is not None:
-        written[_LEARNED] = _seal(write_learned(operator.store, operator.reviewer))
-        current[_LEARNED] = _seal_of(written[_LEARNED])
+        current |= _save_learned(operator, written)
     removed = tuple(name for name in operator.saved if name not in current)
     operator.saved = current
     written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
     return Changes(written, removed)
+
+
+def _save_learned(operator: Operator, written: dict[str, bytes]) -> dict[str, Seal]:
+    """Write what was learned since the last time, or all of it; return the chunks that count."""
+    before, now = operator.learned, learned_by(operator.store, operator.reviewer)
+    operator.learned = now
+    chunks = {n: seal for n, seal in operator.saved.items() if _is_learned(n)}
+    if before is not None:
+        change = difference(before, now)
+        if not change:
+            return chunks
+        data = _seal(to_bytes(change))
+        size = len(data) + sum(seal.size for name, seal in chunks.items() if name != _LEARNED)
+        if len(chunks) <= _MOST_CHANGES and size <= chunks[_LEARNED].size // 2:
+            name = f"{_LEARNED}/{len(chunks)}"
+            written[name] = data
+            return chunks | {name: _seal_of(data)}
+    written[_LEARNED] = _seal(to_bytes(now))
+    return {_LEARNED: _seal_of(written[_LEARNED])}
+
+
+def _number_of(name: str) -> int:
+    return int(name.rpartition("/")[2])
+
+
+def _is_learned(name: str) -> bool:
+    return name == _LEARNED or name.startswith(f"{_LEARNED}/")
 
 
 def restore(
@@ -139,8 +170,16 @@ def restore(
     parts = [
         _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
-    learned = read_learned(data[_LEARNED]) if _LEARNED in data else None
-    _refill_rows(operator, parts, learned)
+    orders = [np.lexsort((part.arrival_numbers, part.arrivals["time"])) for part in parts]
+    learned = None
+    if _LEARNED in data:
+        count = len(plan.sides)
+        changes = sorted((n for n in data if n.startswith(f"{_LEARNED}/")), key=_number_of)
+        saved = [from_bytes(data[name], count) for name in (_LEARNED, *changes)]
+        operator.learned = reduce(combine, saved)
+        numbers = [part.arrival_numbers[order] for part, order in zip(parts, orders, strict=True)]
+        learned = in_queue_order(operator.learned, numbers)
+    _refill_rows(operator, parts, orders, learned)
     memory = operator.store.memory
     for names, record, saved in (
         (_STREAM_FIELDS, memory.streams, head["streams"]),
@@ -175,8 +214,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         # Two attempts at a batch can hold the same rows in another order: never take one's chunks,
         # or an operator that is at hand, for the other's.
         "save": uuid4().hex,
-        "join": _described(operator.plan.spec),
-        "schemas": [str(side.schema.remove_metadata()) for side in operator.plan.sides],
+        **operator.plan.description,
         "shard": operator.shard,
         "shards": operator.shards,
         "streams": {name: memory.streams[name].tolist() for name in _STREAM_FIELDS},
@@ -200,26 +238,9 @@ def _head(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _described(spec: Specification) -> dict[str, str]:
-    return {field.name: repr(getattr(spec, field.name)) for field in fields(spec)}
-
-
 def _check_same(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> None:
     """Refuse the state of another join, and say what is different."""
-    now = _described(plan.spec)
-    for name, before in head["join"].items():
-        if before != now.get(name):
-            raise StateError(
-                f"{name} must be what the saved state was made with: {before}; got "
-                f"{now.get(name)}; give it back, or start without the saved state"
-            )
-    for side, before in zip(plan.sides, head["schemas"], strict=True):
-        if before != str(side.schema.remove_metadata()):
-            raise StateError(
-                f'columns of stream "{side.name}" must be what the saved state was made with:\n'
-                f"{before}\ngot:\n{side.schema.remove_metadata()}\n"
-                f"give them back, or start without the saved state"
-            )
+    check_same(head, plan.description)
     if (head["shard"], head["shards"]) != (shard, shards):
         raise StateError(
             f"shards must be what the saved state was made with: shard {head['shard']} of "
@@ -334,12 +355,17 @@ def _refill_stream(
 
 
 def _refill_rows(
-    operator: Operator, parts: list[_Part], learned: Mapping[str, Array] | None
+    operator: Operator,
+    parts: list[_Part],
+    orders: list[Integers],
+    learned: Mapping[str, Array] | None,
 ) -> None:
-    """Put all rows into memory: queues in time order, chains in the order of arrival."""
+    """Put all rows into memory: queues in time order, chains in the order of arrival.
+
+    `orders` has for each stream the time order of its rows.
+    """
     if learned is not None:
         operator.store.memory.lives["now"] = learned["parts"]
-    orders = [np.lexsort((part.arrival_numbers, part.arrivals["time"])) for part in parts]
     queued = operator.store.make_places(
         [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
     )
