@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.engine.kernels.layout import GAUGE
 from penstock.engine.kernels.monitoring import monitor_again
-from penstock.engine.learned_arrays import LearnedArrays
+from penstock.engine.learned_arrays import KEY, LearnedArrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,9 @@ _MONITORED_FIELDS = (
 )
 _REVIEWER = "reviewer."
 _RETENTION = "retention."
+_ROWS = "rows."
+# Frequencies: the keys that were counted, ascending, and their counts.
+_KEYS, _COUNTS = ".keys", ".counts"
 
 
 def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
@@ -47,25 +50,38 @@ def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
     for name in GAUGE.names or ():
         arrays[f"gauges.{name}"] = memory.gauges[name]
     rows = [store.in_queue(s) for s in range(memory.streams.size)]
-    of_rows: list[dict[str, Array]] = [{"matches": memory.rows["matches"][mine]} for mine in rows]
+    tables: dict[str, dict[str, Array]] = {
+        f"{_ROWS}{s}": {
+            KEY: memory.rows["arrival_number"][mine],
+            "matches": memory.rows["matches"][mine],
+        }
+        for s, mine in enumerate(rows)
+    }
     for name, array in store.retention.save(memory, rows).items():
         # What is kept for each row of a stream has the stream's number at the end of its name.
         kept, _, stream = name.rpartition(".")
         if stream.isdigit():
-            of_rows[int(stream)][f"{_RETENTION}{kept}"] = array
+            tables[f"{_ROWS}{stream}"][f"{_RETENTION}{kept}"] = array
         else:
             arrays[f"{_RETENTION}{name}"] = array
     if reviewer is not None:
         arrays |= {f"{_REVIEWER}{name}": array for name, array in reviewer.save().items()}
-    numbers = [memory.rows["arrival_number"][mine] for mine in rows]
-    return LearnedArrays.copy_of(arrays, list(zip(numbers, of_rows, strict=True)))
+        for name in [name for name in arrays if name.endswith(_KEYS)]:
+            table = name.removesuffix(_KEYS)
+            tables[table] = {KEY: arrays.pop(name), _COUNTS: arrays.pop(table + _COUNTS)}
+    return LearnedArrays.copy_of(arrays, tables)
 
 
 def in_queue_order(learned: LearnedArrays, numbers: Sequence[Integers]) -> dict[str, Array]:
     """Return all of what was learned by name, given each stream's arrival numbers in time order."""
     arrays = dict(learned.arrays)
-    for s, mine in enumerate(numbers):
-        arrays |= {f"{name}.{s}": values for name, values in learned.of_rows(s, mine).items()}
+    for name, table in learned.tables.items():
+        if name.startswith(_ROWS):
+            s = int(name.removeprefix(_ROWS))
+            places = np.searchsorted(table[KEY], numbers[s])
+            arrays |= {f"{column}.{s}": values[places] for column, values in table.items()}
+        else:
+            arrays |= {name + _KEYS: table[KEY], name + _COUNTS: table[_COUNTS]}
     return arrays
 
 

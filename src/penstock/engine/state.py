@@ -31,7 +31,13 @@ from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.learned import in_queue_order, learned_by, of_retention, put_back
-from penstock.engine.learned_arrays import combine, difference, from_bytes, to_bytes
+from penstock.engine.learned_arrays import (
+    NOTHING_LEARNED,
+    combine,
+    difference,
+    from_bytes,
+    to_bytes,
+)
 from penstock.engine.operator import Operator, Seal, as_struct
 from penstock.errors import StateError
 
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
 FORMAT = 7
 
 _LEARNED = "learned"
-# Changes are written one after the other until there are so many, or they take half as much room as
+# Changes are written one after the other until there are so many, or they take as much room as
 # the whole. Then the whole is written again.
 _MOST_CHANGES = 32
 
@@ -130,11 +136,11 @@ def _save_learned(operator: Operator, written: dict[str, bytes]) -> dict[str, Se
             return chunks
         data = _seal(to_bytes(change))
         size = len(data) + sum(seal.size for name, seal in chunks.items() if name != _LEARNED)
-        if len(chunks) <= _MOST_CHANGES and size <= chunks[_LEARNED].size // 2:
+        if len(chunks) <= _MOST_CHANGES and size <= chunks[_LEARNED].size:
             name = f"{_LEARNED}/{len(chunks)}"
             written[name] = data
             return chunks | {name: _seal_of(data)}
-    written[_LEARNED] = _seal(to_bytes(now))
+    written[_LEARNED] = _seal(to_bytes(now.whole()))
     return {_LEARNED: _seal_of(written[_LEARNED])}
 
 
@@ -173,10 +179,9 @@ def restore(
     orders = [np.lexsort((part.arrival_numbers, part.arrivals["time"])) for part in parts]
     learned = None
     if _LEARNED in data:
-        count = len(plan.sides)
         changes = sorted((n for n in data if n.startswith(f"{_LEARNED}/")), key=_number_of)
-        saved = [from_bytes(data[name], count) for name in (_LEARNED, *changes)]
-        operator.learned = reduce(combine, saved)
+        saved = [from_bytes(data[name]) for name in (_LEARNED, *changes)]
+        operator.learned = reduce(combine, saved, NOTHING_LEARNED)
         numbers = [part.arrival_numbers[order] for part, order in zip(parts, orders, strict=True)]
         learned = in_queue_order(operator.learned, numbers)
     _refill_rows(operator, parts, orders, learned)
