@@ -261,7 +261,13 @@ def progress(query: StreamingQuery, name: str = "penstock") -> Metrics:
     Returns
     -------
     Metrics
-        As of the last micro-batch with rows; of nothing, if there was none yet.
+        As of the last micro-batch with rows, also after a restart and while no rows come. Before
+        the first rows all counts are 0, and `recall` is None.
+
+    Raises
+    ------
+    SpecificationError
+        If the query has no join of this name.
     """
     from penstock.spark.progress import progress as spark_progress  # noqa: PLC0415  # as above
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import StateError
+from penstock.spark.definition import Definition
 from penstock.spark.packing import Packer
 from penstock.spark.processor import JoinProcessor
 from tests.spark.damage import JOIN, SCHEMA, flip_byte, make_batches
@@ -26,8 +27,8 @@ class FakeHandle:
     def getMapState(self, *_: str) -> FakeHandle:  # noqa: N802
         return self
 
-    def getValueState(self, *_: str) -> FakeHandle:  # noqa: N802
-        return self
+    def getValueState(self, name: str, _: str) -> FakeHandle:  # noqa: N802
+        return self if name == "head" else FakeMetrics()
 
     def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
         return (((name,), (data,)) for name, data in self.chunks.items())
@@ -45,15 +46,22 @@ class FakeHandle:
         (self.head,) = value
 
 
+class FakeMetrics(FakeHandle):
+    """The value with the metrics, which nobody reads here."""
+
+    def update(self, value: tuple[bytes]) -> None:
+        pass
+
+
 def join_batch(handle: FakeHandle, tables: dict[str, pa.Table]) -> None:
     """Join a micro-batch as a worker does that has no operator in its cache."""
-    schemas = dict.fromkeys(JOIN.names, SCHEMA)
+    definition = Definition(JOIN, dict.fromkeys(JOIN.names, SCHEMA))
     packed = [
         batch
         for name, table in tables.items()
-        for batch in Packer(JOIN, schemas, name, 1)(iter(table.to_batches()))
+        for batch in Packer(definition, name, 1)(iter(table.to_batches()))
     ]
-    processor = JoinProcessor(JOIN, schemas, 1)
+    processor = JoinProcessor(definition, 1, "penstock", may_use_files=True)
     processor.init(handle)  # type: ignore[arg-type]
     rows = pa.Table.from_batches(packed).to_pandas()
     for _ in processor.handleInputRows((0,), iter([rows]), None):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
+from pyspark.errors import StreamingQueryException
 
 import penstock as ps
 from penstock.engine import state
 from penstock.errors import StateError
 from penstock.spark import cause, stream
 from penstock.spark.processor import JoinProcessor
-from tests.spark.support import Stopped, run_and_stop, setting
+from tests.spark.support import Source, Stopped, run_and_stop, setting, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 pytestmark = pytest.mark.spark
 
@@ -119,12 +121,49 @@ def test_streams_in_another_order_are_refused(
 
 
 def assert_shards_refused(message: str, old: int, new: int) -> None:
-    # Any of the shards that find state may be the first to fail.
-    assert re.fullmatch(
-        f"shards must be what the saved state was made with: shard . of {old}; got shard . of "
-        f"{new}; use {old} shards, or start without the saved state",
-        message,
+    assert message == (
+        f"shards must be what the saved state was made with: {old}; got {new}; use {old} shards, "
+        "or start without the saved state"
     )
+
+
+# At the start, with no row read, and whether or not rows will come.
+
+
+@pytest.mark.parametrize("rows", ["no rows", "no rows yet"])
+def test_another_join_is_refused_before_there_are_rows(
+    spark: SparkSession, tmp_path: Path, rows: str
+) -> None:
+    """With an empty checkpoint, or one of which all rows are done: no micro-batch is to come."""
+    batches = make_batches()
+    before = 0 if rows == "no rows yet" else 3
+    sources = {name: Source(tmp_path / name, SCHEMA) for name in batches}
+    for name, tables in batches.items():
+        for table in tables[:before]:
+            sources[name].add(table)
+
+    def query(join: ps.Join, shards: int) -> StreamingQuery:
+        frames = {name: source.read_stream(spark) for name, source in sources.items()}
+        started = start(join.stream(frames, shards=shards), tmp_path)
+        with suppress(StreamingQueryException):
+            started.awaitTermination()
+        return started
+
+    assert query(JOIN, 2).exception() is None
+    for kind in ("budget", "seed"):
+        ((name, new),) = CHANGES[kind].items()
+        assert str(cause(query(ps.Join(**SETTINGS | CHANGES[kind]), 2).exception())) == (
+            f"{name} must be what the saved state was made with: {SETTINGS[name]!r}; got {new!r}; "
+            "give it back, or start without the saved state"
+        )
+    assert_shards_refused(str(cause(query(JOIN, 1).exception())), 2, 1)
+    # And nothing was changed.
+    for name, tables in batches.items():
+        for table in tables[before:]:
+            sources[name].add(table)
+    last = query(JOIN, 2)
+    assert last.exception() is None
+    assert ps.progress(last).emitted == JOIN.replay(batches, shards=2).metrics.emitted
 
 
 COLUMNS = {

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pytest
+
+import penstock as ps
 from penstock.spark.session import LOG, _settings
+from tests.spark.support import Source, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def test_a_task_is_tried_again(tmp_path: Path) -> None:
@@ -18,3 +25,49 @@ def test_a_task_is_tried_again(tmp_path: Path) -> None:
 def test_the_log_is_where_the_user_wants_it(tmp_path: Path) -> None:
     assert _settings(2, "1g", None, tmp_path)[LOG] == str(tmp_path / "spark.log")
     assert _settings(2, "1g", "mine.log", tmp_path)[LOG] == "mine.log"
+
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+EACH = ps.Stream(time="t", window=5)
+JOIN = ps.Join(streams={"a": EACH, "b": EACH}, on=ps.Equal("k"))
+
+
+def stream(spark: SparkSession, folder: Path, shards: int | None = None) -> DataFrame:
+    source = Source(folder, pa.schema([("t", pa.int64()), ("k", pa.int64())]))
+    return JOIN.stream({name: source.read_stream(spark) for name in ("a", "b")}, shards)
+
+
+@pytest.mark.spark
+def test_far_more_partitions_than_cores_are_warned_of(spark: SparkSession, tmp_path: Path) -> None:
+    with setting(spark, PARTITIONS, "200"):
+        with pytest.warns(UserWarning) as warned:
+            stream(spark, tmp_path)
+        assert spark.conf.get(PARTITIONS) == "200"  # the user's own setting is not changed
+    (warning,) = warned
+    assert str(warning.message) == (
+        "setting spark.sql.shuffle.partitions of this session is 200, so the join has 200 shards, "
+        "each with a part of the budget, and 2 cores have 200 tasks in every micro-batch, which "
+        'takes long; write spark.conf.set("spark.sql.shuffle.partitions", "2") before the join (in '
+        "a session of its own, spark.newSession(), if other queries need the setting), or go on "
+        "with it if the query has a checkpoint: its number of partitions cannot change"
+    )
+    assert warning.filename == __file__
+
+
+@pytest.mark.spark
+def test_partitions_that_stay_empty_are_warned_of(spark: SparkSession, tmp_path: Path) -> None:
+    with (
+        setting(spark, PARTITIONS, "200"),
+        pytest.warns(UserWarning, match=r'so 197 of them are empty.*partitions", "3"\)'),
+    ):
+        stream(spark, tmp_path, shards=3)
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("partitions", "shards"), [("8", None), ("2", 200), ("200", 200)])
+def test_a_sensible_number_is_not_warned_of(
+    spark: SparkSession, tmp_path: Path, partitions: str, shards: int | None
+) -> None:
+    with setting(spark, PARTITIONS, partitions):
+        stream(spark, tmp_path, shards)

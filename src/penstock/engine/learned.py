@@ -1,24 +1,22 @@
-"""What was learned, as bytes: of the streams, of the monitored rows, and of every row in memory."""
+"""What was learned, as arrays: of the streams, of monitored rows, and of every row in memory."""
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.engine.kernels.layout import GAUGE
 from penstock.engine.kernels.monitoring import monitor_again
+from penstock.engine.learned_arrays import KEY, LearnedArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from penstock.engine.arrays import Array
+    from penstock.engine.arrays import Array, Integers
     from penstock.engine.reviewing import Reviewer
     from penstock.engine.store import Store
 
-_LENGTH_BYTES = 8
 _MONITORED_FIELDS = (
     "draw",
     "chance",
@@ -32,10 +30,13 @@ _MONITORED_FIELDS = (
 )
 _REVIEWER = "reviewer."
 _RETENTION = "retention."
+_ROWS = "rows."
+# Frequencies: the keys that were counted, ascending, and their counts.
+_KEYS, _COUNTS = ".keys", ".counts"
 
 
-def write_learned(store: Store, reviewer: Reviewer | None) -> bytes:
-    """Write what was learned; rows are in the order of their queues."""
+def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
+    """Return a copy of what was learned."""
     memory = store.memory
     monitored = memory.monitored[: int(memory.rule["monitored"][0])]
     arrays: dict[str, Array] = {
@@ -49,25 +50,39 @@ def write_learned(store: Store, reviewer: Reviewer | None) -> bytes:
     for name in GAUGE.names or ():
         arrays[f"gauges.{name}"] = memory.gauges[name]
     rows = [store.in_queue(s) for s in range(memory.streams.size)]
-    for s, mine in enumerate(rows):
-        arrays[f"matches.{s}"] = memory.rows["matches"][mine]
-    kept = store.retention.save(memory, rows)
-    arrays |= {f"{_RETENTION}{name}": array for name, array in kept.items()}
+    tables: dict[str, dict[str, Array]] = {
+        f"{_ROWS}{s}": {
+            KEY: memory.rows["arrival_number"][mine],
+            "matches": memory.rows["matches"][mine],
+        }
+        for s, mine in enumerate(rows)
+    }
+    for name, array in store.retention.save(memory, rows).items():
+        # What is kept for each row of a stream has the stream's number at the end of its name.
+        kept, _, stream = name.rpartition(".")
+        if stream.isdigit():
+            tables[f"{_ROWS}{stream}"][f"{_RETENTION}{kept}"] = array
+        else:
+            arrays[f"{_RETENTION}{name}"] = array
     if reviewer is not None:
         arrays |= {f"{_REVIEWER}{name}": array for name, array in reviewer.save().items()}
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    raw = file.getvalue()
-    # LZ4, as the rows are: what `savez_compressed` does takes longer than the join itself.
-    return len(raw).to_bytes(_LENGTH_BYTES, "little") + pa.compress(raw, "lz4", asbytes=True)
+        for name in [name for name in arrays if name.endswith(_KEYS)]:
+            table = name.removesuffix(_KEYS)
+            tables[table] = {KEY: arrays.pop(name), _COUNTS: arrays.pop(table + _COUNTS)}
+    return LearnedArrays.copy_of(arrays, tables)
 
 
-def read_learned(data: bytes) -> dict[str, Array]:
-    """Read what `write_learned` has written."""
-    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    raw = pa.decompress(data[_LENGTH_BYTES:], length, "lz4", asbytes=True)
-    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+def in_queue_order(learned: LearnedArrays, numbers: Sequence[Integers]) -> dict[str, Array]:
+    """Return all of what was learned by name, given each stream's arrival numbers in time order."""
+    arrays = dict(learned.arrays)
+    for name, table in learned.tables.items():
+        if name.startswith(_ROWS):
+            s = int(name.removeprefix(_ROWS))
+            places = np.searchsorted(table[KEY], numbers[s])
+            arrays |= {f"{column}.{s}": values[places] for column, values in table.items()}
+        else:
+            arrays |= {name + _KEYS: table[KEY], name + _COUNTS: table[_COUNTS]}
+    return arrays
 
 
 def of_retention(learned: Mapping[str, Array]) -> dict[str, Array]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.engine.arrays import Array, Floats
+    from penstock.engine.learned_arrays import LearnedArrays
     from penstock.engine.plan import Plan
     from penstock.metrics import Metrics
     from penstock.strategies import Strategy
@@ -130,6 +131,7 @@ class Operator:
             limit=part_of(plan.spool_bytes, shard, shards),
         )
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
+        self.learned: LearnedArrays | None = None  # `state.save`: as it was saved last
         self._partial = make_partial(count, plan.time.dtype)
         self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
         # Kept, so that it stays as large.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.budget import bytes_of
 from penstock.durations import DurationLike, is_clock, to_units
+from penstock.engine.description import describe
 from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
@@ -105,6 +107,11 @@ class Plan:
         reach = max(side.window for side in self.sides) or 16 * (self.time.units_per_second or 1)
         reach = min(reach, self.sides[s].max_ahead or reach)
         return reach / 16 if self.time.dtype.kind == "f" else max(1, reach // 16)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The join in words: saved with its state, and compared when it is restored."""
+        return describe(self.spec, {side.name: side.schema for side in self.sides})
 
     @property
     def is_sample(self) -> bool:

@@ -7,6 +7,7 @@ chunk                     holds
 ``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
 ``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
 ``learned``               what was learned of the streams, and of the rows; only with a budget
+``learned/NUMBER``        what has changed of it since, one after the other
 ========================  =====================================================================
 
 Each begins with a byte for the version of the format and a checksum. Nothing is pickled.
@@ -20,18 +21,26 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.description import check_same
 from penstock.engine.intake import StreamCounters, read_keys
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
-from penstock.engine.learned import of_retention, put_back, read_learned, write_learned
+from penstock.engine.learned import in_queue_order, learned_by, of_retention, put_back
+from penstock.engine.learned_arrays import (
+    NOTHING_LEARNED,
+    combine,
+    difference,
+    from_bytes,
+    to_bytes,
+)
 from penstock.engine.operator import Operator, Seal, as_struct
 from penstock.engine.sizes import row_sizes
 from penstock.errors import StateError
@@ -42,11 +51,13 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.payload import Payload, SubWindow
     from penstock.engine.plan import Plan
-    from penstock.spec import Specification
 
 FORMAT = 7
 
 _LEARNED = "learned"
+# Changes are written one after the other until there are so many, or they take as much room as
+# the whole. Then the whole is written again.
+_MOST_CHANGES = 32
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES
@@ -116,12 +127,38 @@ def save(operator: Operator) -> Changes:
         for chunk in chunks:
             keep(spool.name(s, chunk), partial(spool.data, s, chunk))
     if operator.monitor is not None:
-        written[_LEARNED] = _seal(write_learned(operator.store, operator.reviewer))
-        current[_LEARNED] = _seal_of(written[_LEARNED])
+        current |= _save_learned(operator, written)
     removed = tuple(name for name in operator.saved if name not in current)
     operator.saved = current
     written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
     return Changes(written, removed)
+
+
+def _save_learned(operator: Operator, written: dict[str, bytes]) -> dict[str, Seal]:
+    """Write what was learned since the last time, or all of it; return the chunks that count."""
+    before, now = operator.learned, learned_by(operator.store, operator.reviewer)
+    operator.learned = now
+    chunks = {n: seal for n, seal in operator.saved.items() if _is_learned(n)}
+    if before is not None:
+        change = difference(before, now)
+        if not change:
+            return chunks
+        data = _seal(to_bytes(change))
+        size = len(data) + sum(seal.size for name, seal in chunks.items() if name != _LEARNED)
+        if len(chunks) <= _MOST_CHANGES and size <= chunks[_LEARNED].size:
+            name = f"{_LEARNED}/{len(chunks)}"
+            written[name] = data
+            return chunks | {name: _seal_of(data)}
+    written[_LEARNED] = _seal(to_bytes(now.whole()))
+    return {_LEARNED: _seal_of(written[_LEARNED])}
+
+
+def _number_of(name: str) -> int:
+    return int(name.rpartition("/")[2])
+
+
+def _is_learned(name: str) -> bool:
+    return name == _LEARNED or name.startswith(f"{_LEARNED}/")
 
 
 def restore(
@@ -164,8 +201,15 @@ def restore(
     operator.alignment.restore(head["alignment"])
     for payload, serial in zip(operator.payloads, head["next_serials"], strict=True):
         payload.next_serial = serial
-    learned = read_learned(data[_LEARNED]) if _LEARNED in data else None
-    _refill_rows(operator, parts, learned)
+    orders = [np.lexsort((part.arrival_numbers, part.arrivals["time"])) for part in parts]
+    learned = None
+    if _LEARNED in data:
+        changes = sorted((n for n in data if n.startswith(f"{_LEARNED}/")), key=_number_of)
+        saved = [from_bytes(data[name]) for name in (_LEARNED, *changes)]
+        operator.learned = reduce(combine, saved, NOTHING_LEARNED)
+        numbers = [part.arrival_numbers[order] for part, order in zip(parts, orders, strict=True)]
+        learned = in_queue_order(operator.learned, numbers)
+    _refill_rows(operator, parts, orders, learned)
     memory = operator.store.memory
     for names, record, saved in (
         (_STREAM_FIELDS, memory.streams, head["streams"]),
@@ -211,8 +255,7 @@ def fetch_spooled(operator: Operator, fetch: Callable[[str], bytes | None]) -> N
 def _head(operator: Operator) -> dict[str, Any]:
     memory = operator.store.memory
     return {
-        "join": _described(operator.plan.spec),
-        "schemas": [str(side.schema.remove_metadata()) for side in operator.plan.sides],
+        **operator.plan.description,
         "shard": operator.shard,
         "shards": operator.shards,
         "streams": {name: memory.streams[name].tolist() for name in _STREAM_FIELDS},
@@ -238,33 +281,9 @@ def _head(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _described(spec: Specification) -> dict[str, str]:
-    """Return all of a join that must stay the same; when rows wait, and how many, need not."""
-    streams = {name: replace(stream, idle=None) for name, stream in spec.streams.items()}
-    said = {
-        field.name: repr(getattr(spec, field.name))
-        for field in fields(spec)
-        if field.name not in {"align", "spool", "streams"}
-    }
-    return {"streams": repr(streams), **said}
-
-
 def _check_same(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> None:
     """Refuse the state of another join, and say what is different."""
-    now = _described(plan.spec)
-    for name, before in head["join"].items():
-        if before != now.get(name):
-            raise StateError(
-                f"{name} must be what the saved state was made with: {before}; got "
-                f"{now.get(name)}; give it back, or start without the saved state"
-            )
-    for side, before in zip(plan.sides, head["schemas"], strict=True):
-        if before != str(side.schema.remove_metadata()):
-            raise StateError(
-                f'columns of stream "{side.name}" must be what the saved state was made with:\n'
-                f"{before}\ngot:\n{side.schema.remove_metadata()}\n"
-                f"give them back, or start without the saved state"
-            )
+    check_same(head, plan.description)
     if (head["shard"], head["shards"]) != (shard, shards):
         raise StateError(
             f"shards must be what the saved state was made with: shard {head['shard']} of "
@@ -383,12 +402,17 @@ def _refill_stream(
 
 
 def _refill_rows(
-    operator: Operator, parts: list[_Part], learned: Mapping[str, Array] | None
+    operator: Operator,
+    parts: list[_Part],
+    orders: list[Integers],
+    learned: Mapping[str, Array] | None,
 ) -> None:
-    """Put all rows into memory: queues in time order, chains in the order of arrival."""
+    """Put all rows into memory: queues in time order, chains in the order of arrival.
+
+    `orders` has for each stream the time order of its rows.
+    """
     if learned is not None:
         operator.store.memory.lives["now"] = learned["parts"]
-    orders = [np.lexsort((part.arrival_numbers, part.arrivals["time"])) for part in parts]
     queued = operator.store.make_places(
         [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
     )

@@ -109,8 +109,8 @@ class Metrics:
     emitted
         Number of results.
     budget_rows
-        Rows that may be held at a time; None for the exact join. A budget in bytes is divided by
-        the measured size of a row.
+        Rows that may be held at a time; None for the exact join, and on Spark before the first
+        rows. A budget in bytes is divided by the measured size of a row.
     held_most
         Most rows held at a time, over all streams. With several shards, the sum of each shard's
         own maximum: an upper bound.
@@ -234,8 +234,8 @@ class Metrics:
     def recall(self) -> Estimate | None:
         """The share of the exact join's results that was found so far, with a 95 % interval.
 
-        Exactly 1 if no row was lost; None if no monitored row has had a result, so that nothing can
-        be said.
+        Exactly 1 if no row was lost; None if no row has arrived, or no monitored row has had a
+        result, so that nothing can be said.
         """
         return self._recall(self.emitted, self.estimated, self.variance)
 
@@ -254,6 +254,8 @@ class Metrics:
         return size_of(self.emitted, self.estimated, self.variance)
 
     def _recall(self, emitted: int, estimated: float, variance: float) -> Estimate | None:
+        if not self.arrived:
+            return None
         if not self.lost and not self.unseen:
             return Estimate(1.0, 1.0, 1.0)
         if self.unseen:

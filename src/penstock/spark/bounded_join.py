@@ -6,31 +6,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.engine.operator import Operator
-from penstock.engine.plan import bind
 from penstock.spark.packing import unpack_shard
 from penstock.spark.shards import shard_keys
 from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from penstock.spec import Specification
+    from penstock.spark.definition import Definition
 
 
 @dataclass(frozen=True)
 class BoundedJoin:
     """Joins the shards of a partition: a function for `mapInArrow` over packed rows."""
 
-    spec: Specification
-    schemas: Mapping[str, pa.Schema]
+    definition: Definition
     shards: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the results of all shards whose packed rows are in this partition."""
         freeze_loaded_objects()
-        plan = bind(self.spec, self.schemas)
+        plan = self.definition.plan()
         keys = shard_keys(self.shards)
         packed: dict[int, list[tuple[str, bytes, bytes]]] = {}
         for batch in batches:

@@ -11,7 +11,7 @@ from penstock.metrics import Metrics, StreamMetrics
 from penstock.strategies import reason_for, strategies_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column
 
@@ -34,6 +34,19 @@ _STREAM_COUNTERS = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
     "payload_bytes",
 )
+
+
+TEXTS = ("strategy", "why")
+"""What Spark observes besides the counters, last of all."""
+
+
+def is_ours(names: Sequence[str]) -> bool:
+    """Return whether what Spark observes under these names are the metrics of a join.
+
+    >>> is_ours(["rows"])
+    False
+    """
+    return names[: len(_JOIN_COUNTERS)] == [*_JOIN_COUNTERS] and names[-2:] == [*TEXTS]
 
 
 def counter_names(spec: Specification) -> list[str]:
@@ -78,7 +91,7 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
     why = None if spec.budget is None else reason_for(spec.goal)
     texts = [
         F.max(F.lit(text).cast("string")).alias(name)
-        for name, text in (("strategy", strategy), ("why", why))
+        for name, text in zip(TEXTS, (strategy, why), strict=True)
     ]
     return [*sums, *texts]
 

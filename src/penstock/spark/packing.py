@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.engine.ipc import from_ipc, to_ipc
-from penstock.engine.plan import bind
 from penstock.engine.sharding import route
 from penstock.engine.stream_progress import (
     StreamProgress,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from penstock.engine.plan import Plan
-    from penstock.spec import Specification
+    from penstock.spark.definition import Definition
 
 PACKED = "shard INT, stream STRING, stream_progress BINARY, rows BINARY"
 
@@ -50,15 +49,14 @@ _MAX_BYTES = 32 << 20
 class Packer:
     """Packs one stream: a function for `mapInArrow`."""
 
-    spec: Specification
-    schemas: Mapping[str, pa.Schema]
+    definition: Definition
     stream: str
     shards: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a packed row for each shard, once for every `_MAX_BYTES` of rows."""
         freeze_loaded_objects()
-        plan = bind(self.spec, self.schemas)
+        plan = self.definition.plan()
         waiting: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
@@ -71,11 +69,11 @@ class Packer:
             yield self._pack(plan, waiting)
 
     def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-        schema = self.schemas[self.stream]
+        schema = self.definition.schemas[self.stream]
         # Spark gives timestamps in the session's time zone. The cast keeps the instant.
         table = pa.Table.from_batches(batches).rename_columns(schema.names).cast(schema)
         table = table.combine_chunks()
-        progress = progress_of(plan, self.spec.names.index(self.stream), table).to_bytes()
+        progress = progress_of(plan, plan.spec.names.index(self.stream), table).to_bytes()
         # A shard that gets no row gets the progress too: time must advance in all shards.
         parts = route(plan, {self.stream: table}, self.shards)
         return pa.record_batch(

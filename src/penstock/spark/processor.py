@@ -3,54 +3,77 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from penstock.engine import state
+from penstock.engine.ipc import to_ipc
 from penstock.engine.operator import Operator
-from penstock.engine.plan import bind
 from penstock.spark import operator_cache, result_files
 from penstock.spark.observed_metrics import counters
 from penstock.spark.packing import unpack_shard
+from penstock.spark.result_files import ResultFile
 from penstock.spark.shards import shard_keys
 from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import pyarrow as pa
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 
     from penstock.engine.plan import Plan
-    from penstock.spec import Specification
+    from penstock.spark.definition import Definition
 
-OUTPUT = "complete_until BIGINT, counters ARRAY<DOUBLE>, results STRING"
+OUTPUT = "complete_until BIGINT, counters ARRAY<DOUBLE>, address STRING, results BINARY"
 """Spark's type of what a shard yields in a micro-batch.
 
-Each row but the last has the path of a file of results. The last row has the metrics, and up to
-which time the results are complete, in milliseconds."""
+Each row but the last has results, or their address in a file. The last row has the metrics, and up
+to which time the results are complete, in milliseconds."""
+
+METRICS = "metrics"
+"""Name of the state variable that has each shard's counters, and the join's name."""
+
+_COLUMNS = ("complete_until", "counters", "address", "results")
+_QUERY = "sql.streaming.queryId"
+# Results in a row, if they do not go to a file: few enough bytes for Java to hold several rows.
+_MAX_ROW_BYTES = 16 << 20
 
 
 class JoinProcessor(StatefulProcessor):
     """Joins shards, one at a time; Spark makes one of these for each task.
 
-    The state of a shard is what `state.save` returns: a map of chunks, and the head as a value.
+    The state of a shard is what `state.save` returns: a map of chunks, and the head as a value. A
+    further value has the metrics, which `progress` reads after a restart.
+
+    Parameters
+    ----------
+    definition
+        The join.
+    shards
+        Into how many it is divided.
+    name
+        Of the join, in the query.
+    may_use_files
+        Whether results may be in files that are not encrypted.
     """
 
-    def __init__(self, spec: Specification, schemas: Mapping[str, pa.Schema], shards: int) -> None:
-        self._spec = spec
-        self._schemas = dict(schemas)
+    def __init__(
+        self, definition: Definition, shards: int, name: str, *, may_use_files: bool
+    ) -> None:
+        self._definition = definition
         self._shards = shards
-        self._join_id = uuid4().hex
+        self._name = name
+        self._may_use_files = may_use_files
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state; called by Spark before the first row."""
         self._chunks = handle.getMapState("chunks", "name STRING", "data BINARY")
         self._waiting = handle.getMapState("waiting", "name STRING", "data BINARY")
         self._head = handle.getValueState("head", "data BINARY")
+        self._metrics = handle.getValueState(METRICS, "name STRING, counters ARRAY<DOUBLE>")
 
     def handleInputRows(  # noqa: N802
         self,
@@ -60,19 +83,34 @@ class JoinProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Join the packed rows of a shard; called by Spark once in a micro-batch."""
         freeze_loaded_objects()
-        plan = bind(self._spec, self._schemas)
+        plan = self._definition.plan()
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
         state.fetch_spooled(operator, self._fetch)
         packed = pd.concat(rows)
         columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
         batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
-        for piece in operator.pieces(batch.tables, batch.stream_progress):
-            yield _row(results=result_files.write(piece))
+        yield from self._results(operator.pieces(batch.tables, batch.stream_progress))
         self._save(operator, shard)
-        yield _row(
-            complete_until=_complete_until_ms(operator), counters=counters(operator.metrics())
-        )
+        counted = counters(operator.metrics())
+        self._metrics.update((self._name, counted))
+        yield _row(complete_until=_complete_until_ms(operator), counters=counted)
+
+    def _results(self, pieces: Iterator[pa.Table]) -> Iterator[pd.DataFrame]:
+        """Yield rows with results, or with their addresses in a file."""
+        query, number = _property(_QUERY) or self._definition.id, _batch_number()
+        result_files.close_old_files(query, number)
+        if not (self._may_use_files and result_files.is_possible()):
+            for piece in pieces:
+                rows = max(1, piece.num_rows * _MAX_ROW_BYTES // max(1, piece.nbytes))
+                for start in range(0, piece.num_rows, rows):
+                    yield _row(results=to_ipc(piece.slice(start, rows)))
+            return
+        file = None
+        for piece in pieces:
+            if file is None:
+                file = ResultFile(query, number)
+            yield _row(address=file.append(piece))
 
     def close(self) -> None:
         """Do nothing; called by Spark after the last row."""
@@ -80,7 +118,7 @@ class JoinProcessor(StatefulProcessor):
     def _operator(self, plan: Plan, shard: int) -> Operator:
         saved = self._head.get()
         head = {} if saved is None else {"head": saved[0]}
-        cached = operator_cache.take(self._join_id, shard, head["head"]) if head else None
+        cached = operator_cache.take(self._definition.id, shard, head["head"]) if head else None
         if cached is not None:
             return cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
@@ -106,7 +144,7 @@ class JoinProcessor(StatefulProcessor):
         operator.alignment.spool.forget_saved()
         self._head.update((head,))
         cached = operator_cache.CachedOperator(operator, head, _batch_number())
-        operator_cache.put(self._join_id, shard, cached)
+        operator_cache.put(self._definition.id, shard, cached)
 
     def _map_of(self, name: str) -> MapState:
         """Return where a chunk is kept: rows that wait are not read again at every restart."""
@@ -114,7 +152,7 @@ class JoinProcessor(StatefulProcessor):
 
 
 def _row(**given: object) -> pd.DataFrame:
-    columns = dict.fromkeys(("complete_until", "counters", "results")) | given
+    columns = dict.fromkeys(_COLUMNS) | given
     return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in columns.items()})
 
 
@@ -129,6 +167,10 @@ def _complete_until_ms(operator: Operator) -> int | None:
 
 
 def _batch_number() -> int:
+    return int(_property("streaming.sql.batchId") or 0)
+
+
+def _property(name: str) -> str | None:
+    """Return what Spark says about the query that this task belongs to."""
     context = TaskContext.get()
-    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    return 0 if number is None else int(number)
+    return None if context is None else context.getLocalProperty(name)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from penstock import errors
-from penstock.errors import PenstockError
-from penstock.metrics import Metrics
+from penstock.errors import PenstockError, StateError
 from penstock.spark.observed_metrics import from_observed
+from penstock.spark.saved_metrics import metrics_in_checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql.streaming.listener import (
         QueryIdleEvent,
@@ -25,25 +25,36 @@ if TYPE_CHECKING:
     )
     from pyspark.sql.streaming.query import StreamingQuery
 
-_NO_PROGRESS = Metrics(
-    streams={},
-    strategy=None,
-    emitted=0,
-    budget_rows=None,
-    held_most=0,
-    bytes_most=0,
-    inserted=0,
-    compared=0,
-)
+    from penstock.metrics import Metrics
+
+# What was last read from the checkpoint, for some runs of queries: the number of the micro-batch
+# that was to come then, and the metrics. So a query that waits for rows is read once, and not
+# whenever it is asked for its progress.
+_MAX_RUNS = 64
+_read: dict[tuple[str, str], tuple[int | None, Metrics]] = {}
 
 
 def progress(query: StreamingQuery, name: str) -> Metrics:
-    """Return what a query's join has done so far; see `penstock.progress`."""
-    for update in reversed(query.recentProgress):
+    """Return what a query's join has done so far; see `penstock.progress`.
+
+    Spark keeps the last hundred updates. Micro-batches without rows for the join, and triggers
+    without any rows, have updates without metrics. If there are only such ones, the metrics are in
+    the checkpoint.
+    """
+    recent = query.recentProgress
+    for update in reversed(recent):
         metrics = _metrics(update, name)
         if metrics is not None:
             return metrics
-    return _NO_PROGRESS
+    batch = recent[-1].batchId if recent else None
+    key = (str(query.runId), name)
+    known = _read.pop(key, None)
+    if known is None or known[0] != batch:
+        known = (batch, metrics_in_checkpoint(query, name))
+    _read[key] = known  # comes last
+    for oldest in list(_read)[:-_MAX_RUNS]:
+        del _read[oldest]
+    return known[1]
 
 
 def _metrics(update: StreamingQueryProgress, name: str) -> Metrics | None:
@@ -119,11 +130,17 @@ class Listener(StreamingQueryListener):
 
 # What follows Penstock's message in one of Spark's, in any of these forms.
 _END = r"\s*(?:SQLSTATE:|=== Streaming Query ===|\n\s*\n|\n\tat |\Z)"
+# Spark's name for a micro-batch whose state was not saved in all partitions.
+_NOT_SAVED = "STATE_STORE_COMMIT_VALIDATION_FAILED"
 _RAISED = re.compile(rf"^penstock\.errors\.(\w+): (.*?){_END}", re.MULTILINE | re.DOTALL)
 
 
 def cause(error: BaseException | None) -> PenstockError | None:
     """Return Penstock's error that is inside one of Spark's, without the pages around it.
+
+    Also says in plain words what is wrong if a function of `foreachBatch` has read only a part of a
+    micro-batch, as ``batch.take(1)`` does. Spark then ends the query, because the rest of the join
+    was not computed and its state not saved.
 
     Parameters
     ----------
@@ -141,9 +158,25 @@ def cause(error: BaseException | None) -> PenstockError | None:
     >>> cause(RuntimeError(chr(10).join(raised)))
     StateError('seed must be 1; got 2')
     """
-    found = _RAISED.search(str(error))
+    text = "\n".join(_messages(error))
+    found = _RAISED.search(text)
     if found is None:
-        return None
+        return StateError(_PART_OF_A_BATCH) if _NOT_SAVED in text else None
     kind = getattr(errors, found[1], PenstockError)
     raised: PenstockError = kind(found[2].strip())
     return raised
+
+
+_PART_OF_A_BATCH = (
+    "the function of foreachBatch must read the whole micro-batch; it has read a part, as take, "
+    "first, show, isEmpty and limit do, so that not all of the join's state was saved; write or "
+    "count all of it first: batch.persist(), batch.count(), then what you like, and "
+    "batch.unpersist() at the end; nothing is lost: start the query again"
+)
+
+
+def _messages(error: BaseException | None) -> Iterator[str]:
+    """Yield the messages of an error and of its causes in Java; Spark shows only the first."""
+    while error is not None:
+        yield str(error)
+        error = getattr(error, "_cause", None) or error.__cause__

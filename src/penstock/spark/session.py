@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import SessionError, must
 from penstock.spark.market import MarketSource
+from penstock.spark.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +39,11 @@ _REQUIRED = {
     _PROVIDER: _ROCKSDB,  # transformWithState works with no other
     _CHANGELOG: "true",  # else every commit uploads the whole state
 }
+
+# More partitions than this for each core cost more than they can bring.
+_MAX_PARTITIONS_PER_CORE = 4
+# Java takes about a second to stop Spark and to remove its files.
+_JAVA_ENDS_SECONDS = 30
 
 _LEAST_JAVA = 17
 _GET_JAVA = (
@@ -64,7 +72,7 @@ def session(
     memory
         Memory of the Java process, in Spark's notation: "2g", "512m". Python needs its own.
     log
-        File for Spark's log; None for one in the system's temporary folder.
+        File for Spark's log; None for one in a temporary folder, which goes when the program ends.
     settings
         Further settings of Spark, which override those made here.
 
@@ -92,8 +100,8 @@ def _start(
     cores: int | None, memory: str, log: str | os.PathLike[str] | None, settings: dict[str, str]
 ) -> SparkSession:
     check_java()
-    scratch = Path(tempfile.mkdtemp(prefix="penstock-spark-"))
-    merged = _settings(cores or os.cpu_count() or 1, memory, log, scratch) | settings
+    scratch = ScratchFolder()
+    merged = _settings(cores or os.cpu_count() or 1, memory, log, scratch.path) | settings
     conf = SparkConf().setAll(list(merged.items()))
     # Otherwise the workers may use another Python, which has neither Penstock nor pandas.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -101,7 +109,17 @@ def _start(
     # Java and its Python workers write to the terminal directly; no setting prevents it.
     with Path(str(conf.get(LOG))).open("ab") as sink:
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+    atexit.register(_end, gateway.proc, scratch)
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def _end(java: subprocess.Popen[bytes], scratch: ScratchFolder) -> None:
+    """Let Java end, and remove the files of the session; called when the program ends."""
+    if java.stdin is not None:
+        java.stdin.close()  # Java ends when it sees this
+    with suppress(subprocess.TimeoutExpired):
+        java.wait(_JAVA_ENDS_SECONDS)
+    scratch.remove()
 
 
 def _settings(
@@ -120,6 +138,9 @@ def _settings(
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # What a Spark that is killed leaves behind is removed with the folder.
+        "spark.local.dir": str(scratch),
+        "spark.driver.defaultJavaOptions": f"-Djava.io.tmpdir={scratch}",
         LOG: str(log or scratch / "spark.log"),
     }
 
@@ -174,7 +195,35 @@ def prepare_session(spark: SparkSession, shards: int | None, *, stateful: bool) 
         shards = shards or spark.sparkContext.defaultParallelism
         for name in (_PARTITIONS, _OUR_PARTITIONS):
             spark.conf.set(name, str(shards))
+    elif int(partitions) > _MAX_PARTITIONS_PER_CORE * max(
+        shards or 1, spark.sparkContext.defaultParallelism
+    ):
+        _warn_of_partitions(int(partitions), shards, spark.sparkContext.defaultParallelism)
     return shards or int(str(partitions))
+
+
+def _warn_of_partitions(partitions: int, shards: int | None, cores: int) -> None:
+    """Warn that Spark would have far more tasks than cores in every micro-batch."""
+    if shards is None:
+        got = f"so the join has {partitions} shards, each with a part of the budget"
+        hint = f'spark.conf.set("{_PARTITIONS}", "{cores}")'
+    else:
+        got = f"so {partitions - shards} of them are empty"
+        hint = f'spark.conf.set("{_PARTITIONS}", "{shards}")'
+    warnings.warn(
+        f"setting {_PARTITIONS} of this session is {partitions}, {got}, and {cores} cores have "
+        f"{partitions} tasks in every micro-batch, which takes long; write {hint} before the join "
+        f"(in a session of its own, spark.newSession(), if other queries need the setting), or go "
+        f"on with it if the query has a checkpoint: its number of partitions cannot change",
+        UserWarning,
+        stacklevel=6,
+    )
+
+
+def may_use_files(spark: SparkSession) -> bool:
+    """Return whether a join may leave results in files that are not encrypted."""
+    encrypted = spark.sparkContext.getConf().get("spark.io.encryption.enabled", "false")
+    return str(encrypted).lower() != "true"
 
 
 def _check_classic(spark: object) -> None:

@@ -3,6 +3,7 @@
 ==============  ==================================  ================================================
 step            Spark's operator                    what it does
 ==============  ==================================  ================================================
+check           a source without rows               the join is the one of the checkpoint
 pack            ``mapInArrow``, one per stream      rows to packed tables, one for each shard
 shuffle         ``groupBy("shard")``                each shard to a partition of its own
 join            ``transformWithStateInPandas``      the engine's operator; state in RocksDB
@@ -24,6 +25,7 @@ from penstock.engine.kernel_cache import is_cold
 from penstock.engine.plan import bind
 from penstock.engine.replay import check_shards
 from penstock.spark.bounded_join import BoundedJoin
+from penstock.spark.definition import Definition
 from penstock.spark.frames import (
     arrow_schemas,
     check_collations,
@@ -34,7 +36,8 @@ from penstock.spark.frames import (
 from penstock.spark.observed_metrics import aggregates
 from penstock.spark.packing import PACKED, Packer
 from penstock.spark.processor import OUTPUT, JoinProcessor
-from penstock.spark.session import prepare_session
+from penstock.spark.same_join import same_join_check
+from penstock.spark.session import may_use_files, prepare_session
 from penstock.spark.unpacking import unpack_results
 
 if TYPE_CHECKING:
@@ -55,9 +58,13 @@ def stream(
     """Join streaming frames; see `Join.stream`."""
     plan, schemas = _bind(spec, frames, streaming=True)
     shards = _number_of_shards(plan, shards, frames, stateful=True)
-    packed = _pack(spec, schemas, frames, shards)
+    definition = Definition(spec, schemas)
+    packed = _pack(definition, frames, shards)
+    spark = frames[plan.sides[0].name].sparkSession
+    packed = packed.union(same_join_check(spark, plan, shards, PACKED))
+    processor = JoinProcessor(definition, shards, name, may_use_files=may_use_files(spark))
     joined = packed.groupBy("shard").transformWithStateInPandas(
-        JoinProcessor(spec, schemas, shards), OUTPUT, outputMode="Append", timeMode="None"
+        processor, OUTPUT, outputMode="Append", timeMode="None"
     )
     if has_watermark(plan):
         # The operator itself computes the watermark: it knows each stream's lateness, and ignores
@@ -74,9 +81,10 @@ def batch(spec: Specification, frames: Mapping[str, DataFrame], shards: int | No
     """Join bounded frames; see `Join.batch`."""
     plan, schemas = _bind(spec, frames, streaming=False)
     shards = _number_of_shards(plan, shards, frames, stateful=False)
-    packed = _pack(spec, schemas, frames, shards)
+    definition = Definition(spec, schemas)
+    packed = _pack(definition, frames, shards)
     return packed.repartition(shards, "shard").mapInArrow(
-        BoundedJoin(spec, schemas, shards), result_type(plan, frames)
+        BoundedJoin(definition, shards), result_type(plan, frames)
     )
 
 
@@ -107,15 +115,10 @@ def _number_of_shards(
     return shards
 
 
-def _pack(
-    spec: Specification,
-    schemas: Mapping[str, pa.Schema],
-    frames: Mapping[str, DataFrame],
-    shards: int,
-) -> DataFrame:
+def _pack(definition: Definition, frames: Mapping[str, DataFrame], shards: int) -> DataFrame:
     def pack(name: str) -> DataFrame:
         # The packer goes by the order of columns, so that names may have dots or quotes in them.
         renamed = frames[name].toDF(*(f"c{place}" for place in range(len(frames[name].columns))))
-        return renamed.mapInArrow(Packer(spec, schemas, name, shards), PACKED)
+        return renamed.mapInArrow(Packer(definition, name, shards), PACKED)
 
-    return reduce(DataFrame.union, [pack(name) for name in spec.names])
+    return reduce(DataFrame.union, [pack(name) for name in definition.spec.names])
