@@ -22,6 +22,7 @@ from penstock.testing import canonical_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from penstock.goals import Goal
     from penstock.metrics import Metrics
 
 ROWS = 1_500
@@ -50,7 +51,7 @@ def _tables() -> Batch:
     return tables
 
 
-def _join(goal: ps.Goal | None = None, **settings: object) -> ps.Join:
+def _join(goal: Goal | None = None, **settings: object) -> ps.Join:
     given = {"goal": goal or ps.MaxSubset(strategy="fifo"), "budget": ps.Budget(rows=100)}
     return ps.Join(
         streams=dict.fromkeys("ab", ps.Stream(time="t", window=WINDOW)),
@@ -81,7 +82,7 @@ def _at_random(seed: int) -> dict[str, list[pa.Table]]:
 
 def _run(
     join: ps.Join, batches: dict[str, list[pa.Table]], *, shards: int = 1, saving: bool = False
-) -> tuple[list[tuple[object, ...]], Metrics]:
+) -> tuple[list[tuple[str, ...]], Metrics]:
     """Take a join through batches; with `saving`, through a new operator for every batch."""
     plan = bind(join, {name: parts[0].schema for name, parts in batches.items()})
     operators = [
@@ -116,7 +117,7 @@ def _run(
 
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("goal", GOALS, ids=repr)
-def test_the_order_of_delivery_changes_nothing(goal: ps.Goal, shards: int) -> None:
+def test_the_order_of_delivery_changes_nothing(goal: Goal, shards: int) -> None:
     join = _join(goal)
     in_step = _run(join, _ahead(1), shards=shards)
     assert in_step[1].lost > 0
@@ -127,7 +128,7 @@ def test_the_order_of_delivery_changes_nothing(goal: ps.Goal, shards: int) -> No
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=repr)
-def test_nor_do_restarts(goal: ps.Goal) -> None:
+def test_nor_do_restarts(goal: Goal) -> None:
     join = _join(goal)
     batches = _ahead(20, batches=12)
     assert _run(join, batches, saving=True) == _run(join, batches)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,6 +17,9 @@ from penstock.engine.sizes import row_sizes
 from penstock.engine.state import restore, save
 from penstock.engine.stream_progress import progress_of_all
 from penstock.testing import canonical_rows
+
+if TYPE_CHECKING:
+    from penstock.goals import Goal
 
 GOALS = [
     *(ps.MaxSubset(strategy=name) for name in ("fifo", "random", "age", "prob", "best")),
@@ -45,7 +50,7 @@ def _tables(*, jump: str) -> dict[str, pa.Table]:
     return tables
 
 
-def _join(goal: ps.Goal, memory: int = MEMORY) -> ps.Join:
+def _join(goal: Goal, memory: int = MEMORY) -> ps.Join:
     return ps.Join(
         streams=dict.fromkeys("ab", ps.Stream(time="t", window=ROWS)),
         on=ps.Equal("k"),
@@ -67,7 +72,7 @@ def _held(operator: Operator) -> int:
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("jump", ["up", "down"])
 @pytest.mark.parametrize("goal", GOALS, ids=repr)
-def test_the_budget_is_kept_and_used(goal: ps.Goal, jump: str, shards: int) -> None:
+def test_the_budget_is_kept_and_used(goal: Goal, jump: str, shards: int) -> None:
     tables = _tables(jump=jump)
     plan = bind(_join(goal), {name: table.schema for name, table in tables.items()})
     operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
@@ -88,7 +93,7 @@ def test_the_budget_is_kept_and_used(goal: ps.Goal, jump: str, shards: int) -> N
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=repr)
-def test_a_restart_changes_nothing(goal: ps.Goal) -> None:
+def test_a_restart_changes_nothing(goal: Goal) -> None:
     tables = _tables(jump="up")
     plan = bind(_join(goal), {name: table.schema for name, table in tables.items()})
     one, other = Operator(plan), Operator(plan)

@@ -11,6 +11,7 @@ from penstock.strategies import reason_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from penstock.engine.alignment import Alignment
     from penstock.engine.arrays import Integers
     from penstock.engine.importance_estimate import ImportanceEstimate
     from penstock.engine.intake import StreamCounters
@@ -69,6 +70,7 @@ def account(
     reviewer: Reviewer | None,
     importance: ImportanceEstimate,
     by_stream: Sequence[StreamCounters],
+    alignment: Alignment,
     counters: OperatorCounters,
 ) -> Metrics:
     """Return what a shard has done so far."""
@@ -94,6 +96,9 @@ def account(
             null_keys=own.null_keys,
             bad_importance=own.bad_importance,
             row_bytes=row_bytes,
+            waiting=alignment.spool.rows(s),
+            waiting_bytes=sum(chunk.size for chunk in alignment.spool.chunks[s]),
+            **(alignment.times(s) if counters.shard == 0 else {}),
             lived=float(record["lived"]),
             lived_squares=float(record["lived_squares"]),
             **{name: int(record[name]) for name in _COUNTED},

@@ -55,6 +55,7 @@ class Alignment:
         self._align = plan.align if waits else None
         self._limit = limit
         self._ticks = [np.zeros(0, plan.time.dtype) for _ in plan.sides]  # that wait
+        self._ended = False
         self.spool = Spool(plan)
 
     def greatest(self, s: int) -> int | float | None:
@@ -82,6 +83,21 @@ class Alignment:
         times = [self.greatest(s) for s in range(len(self._plan.sides))]
         return None if None in times else min(time for time in times if time is not None)
 
+    def times(self, s: int) -> dict[str, float | None]:
+        """Return how far a stream has come, for `StreamMetrics`; the same in all shards."""
+        latest = self._counters[s].greatest
+        if latest is None:
+            return {}
+        known = [each.greatest for each in self._counters if each.greatest is not None]
+        frontier, unit = self.frontier(), self._plan.time.units_per_second or 1
+        waits = self._align is not None and not self._ended
+        oldest = latest if frontier is None else frontier + (self._align or 0)
+        return {
+            "latest": float(latest / unit),
+            "behind": float((max(known) - latest) / unit),
+            "waiting_age": float((latest - oldest) / unit) if waits and latest >= oldest else None,
+        }
+
     def steps(
         self, given: list[Given], ticks: Sequence[Array], *, last: bool
     ) -> Iterator[tuple[list[Given], list[Array]]]:
@@ -96,6 +112,7 @@ class Alignment:
         last
             Whether no rows will follow: then none wait.
         """
+        self._ended = last
         frontier = self.frontier()
         ticks = [self._with_passing(s, each, frontier) for s, each in enumerate(ticks)]
         if self._align is None and not self.spool:
@@ -162,7 +179,7 @@ class Alignment:
         names = [side.name for side in self._plan.sides]
         waiting = max(range(len(names)), key=lambda s: sum(c.size for c in self.spool.chunks[s]))
         come = [self.greatest(s) for s in range(len(names))]
-        slowest = min(range(len(names)), key=lambda s: NEVER if come[s] is None else come[s])
+        slowest = min(range(len(names)), key=lambda s: come[s] if come[s] is not None else NEVER)
         raise SpoolError(
             f'rows of stream "{names[waiting]}" that wait for stream "{names[slowest]}" must fit '
             f"into spool={self._plan.spec.spool!r}, {self._limit:,} bytes in each shard; got "

@@ -406,6 +406,7 @@ class Operator:
             self.reviewer,
             self.importance_estimate,
             self.counters,
+            self.alignment,
             OperatorCounters(
                 shard=self.shard,
                 shards=self.shards,

@@ -177,4 +177,4 @@ class Spool:
         """Go on where the saved one stopped."""
         self._serials = saved["serials"]
         self.reached = saved["reached"]
-        self.chunks = [[Chunk(*each, None) for each in chunks] for chunks in saved["chunks"]]
+        self.chunks = [[Chunk(*each, data=None) for each in chunks] for chunks in saved["chunks"]]

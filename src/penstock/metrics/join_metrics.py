@@ -67,6 +67,14 @@ class StreamMetrics:
         Sum over these rows of the fraction of the window for which each stayed; sum of its square.
     row_bytes
         Mean size of a row's payload.
+    waiting, waiting_bytes
+        Rows that are ahead of the slowest stream and wait for it, and their bytes, packed.
+    waiting_age
+        How far the oldest of these may be behind the stream's newest row; None if none wait.
+    latest
+        Greatest time so far: seconds since 1970 if times are timestamps. None without rows.
+    behind
+        How far that is behind the latest time of the furthest stream. None without rows.
     """
 
     arrived: int = 0
@@ -89,6 +97,11 @@ class StreamMetrics:
     lived: float = field(default=0.0, compare=False)
     lived_squares: float = field(default=0.0, compare=False)
     row_bytes: float = 0.0
+    waiting: int = 0
+    waiting_bytes: int = field(default=0, compare=False)
+    waiting_age: float | None = field(default=None, compare=False)
+    latest: float | None = None
+    behind: float | None = None
 
     @property
     def invalid(self) -> int:
@@ -368,10 +381,16 @@ def _total_by_name(parts: list[Mapping[str, N]]) -> dict[str, N]:
 
 def _total_stream(parts: list[StreamMetrics]) -> StreamMetrics:
     sums = {
-        each.name: sum(getattr(part, each.name) for part in parts)
+        each.name: _sum([getattr(part, each.name) for part in parts])
         for each in fields(StreamMetrics)
         if each.name != "row_bytes"
     }
     weight = sum(part.arrived + part.copies for part in parts)
     weighted = sum(part.row_bytes * (part.arrived + part.copies) for part in parts)
-    return StreamMetrics(**sums, row_bytes=weighted / weight if weight else 0.0)
+    return StreamMetrics(**sums, row_bytes=weighted / weight if weight else 0.0)  # type: ignore[arg-type]
+
+
+def _sum(values: list[float | None]) -> float | None:
+    """Add up what is known: one shard answers for times, which are the same in all."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _NOT_COUNTERS = {"streams", "strategy", "why", "follows", "behind"}
 _JOIN_COUNTERS = tuple(field.name for field in fields(Metrics) if field.name not in _NOT_COUNTERS)
-_STREAM_FLOATS = {"lived", "lived_squares"}
+_STREAM_TIMES = {"latest", "behind", "waiting_age"}
+_STREAM_FLOATS = {"lived", "lived_squares", *_STREAM_TIMES}
 _JOIN_FLOATS = {
     "estimated",
     "variance",
@@ -98,16 +99,15 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
 
 def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
     """Return the metrics that Spark has observed."""
-    streams: dict[str, dict[str, float]] = {}
+    streams: dict[str, dict[str, Any]] = {}
     models: dict[str, dict[str, float]] = {"follows": {}, "behind": {}}
     for name, value in observed.items():
         kind, colon, model = name.partition(":")
         stream, dot, counter = name.rpartition(".")
         if dot and counter in _STREAM_COUNTERS:
-            number = float(value or 0)
-            streams.setdefault(stream, {})[counter] = (
-                number if counter in _STREAM_FLOATS else int(number)
-            )
+            number = None if value is None and counter in _STREAM_TIMES else float(value or 0)
+            is_count = number is not None and counter not in _STREAM_FLOATS
+            streams.setdefault(stream, {})[counter] = int(number) if is_count else number
         elif colon:
             models[kind][model] = float(value or 0)
     return Metrics(
@@ -127,7 +127,12 @@ def _restored(name: str, value: float | str | None) -> float | None:
     return float(value) if name in _JOIN_FLOATS else int(value)
 
 
-def _stream_metrics(counted: dict[str, float]) -> StreamMetrics:
+def is_unknown_at_first(name: str) -> bool:
+    """Return whether a counter is None, not 0, before the first row."""
+    return name == "budget_rows" or name.rpartition(".")[2] in _STREAM_TIMES
+
+
+def _stream_metrics(counted: dict[str, Any]) -> StreamMetrics:
     size = counted.pop("payload_bytes")
     rows = counted["arrived"] + counted["copies"]
-    return StreamMetrics(**counted, row_bytes=size / rows if rows else 0.0)  # type: ignore[arg-type]
+    return StreamMetrics(**counted, row_bytes=size / rows if rows else 0.0)

@@ -130,8 +130,8 @@ class JoinProcessor(StatefulProcessor):
 
     def _fetch(self, name: str) -> bytes | None:
         """Return a chunk of rows that wait for the slowest stream."""
-        data: bytes | None = self._waiting.getValue((name,))[0]
-        return data
+        found = self._waiting.getValue((name,))
+        return None if found is None else found[0]
 
     def _save(self, operator: Operator, shard: int) -> None:
         changes = state.save(operator)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from penstock.errors import SpecificationError, must
-from penstock.spark.observed_metrics import TEXTS, from_observed, is_ours
+from penstock.spark.observed_metrics import TEXTS, from_observed, is_ours, is_unknown_at_first
 from penstock.spark.processor import METRICS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _joins(plan: Java) -> Iterator[tuple[str, Observed]]:
             observed: Observed = {column.name(): 0.0 for column in columns}
             texts = {column.name(): column for column in columns if column.name() in TEXTS}
             observed |= {each: _literal(column) for each, column in texts.items()}
-            yield plan.name(), observed | {"budget_rows": None}
+            yield plan.name(), observed | dict.fromkeys(filter(is_unknown_at_first, observed))
     children = plan.children()
     for place in range(children.size()):
         yield from _joins(children.apply(place))
@@ -78,7 +78,7 @@ def _saved_counters(execution: Java, name: str | None) -> list[Sequence[float | 
     spark = SparkSession.builder.getOrCreate()
     path = str(execution.resolvedCheckpointRoot())
     operators = spark.read.format("state-metadata").load(path).select("operatorId", "operatorName")
-    found = []
+    found: list[Sequence[float | None]] = []
     for number, kind in sorted({tuple(row) for row in operators.collect()}):
         if kind not in _OPERATORS:
             continue

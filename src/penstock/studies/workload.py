@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from penstock.goals import MaxSubset
 from penstock.join import Join
 from penstock.spec import Stream
 from penstock.statistics.age_curve import AgeCurve
@@ -105,8 +106,8 @@ class Workload:
 
     def join(self, goal: Goal | None = None, budget: Budget | None = None, seed: int = 0) -> Join:
         """Return the join; without a budget, the exact one."""
-        more = {} if goal is None else {"goal": goal}
-        return Join(streams=self.streams, on=self.on, budget=budget, seed=seed, **more)
+        goal = MaxSubset() if goal is None else goal
+        return Join(streams=self.streams, on=self.on, goal=goal, budget=budget, seed=seed)
 
     def theory(self, rows: float) -> float:
         """Return the recall of AGE with this many rows, by eq. 3 of `srivastava04`."""
