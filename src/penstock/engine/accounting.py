@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from penstock.engine.alignment import Alignment
     from penstock.engine.arrays import Integers
     from penstock.engine.importance_estimate import ImportanceEstimate
-    from penstock.engine.intake import StreamCounters
     from penstock.engine.plan import Plan
     from penstock.engine.reviewing import Reviewer
     from penstock.engine.store import Store
@@ -69,7 +68,6 @@ def account(
     strategies: Sequence[Strategy],
     reviewer: Reviewer | None,
     importance: ImportanceEstimate,
-    by_stream: Sequence[StreamCounters],
     alignment: Alignment,
     counters: OperatorCounters,
 ) -> Metrics:
@@ -78,7 +76,7 @@ def account(
     streams = {}
     total_bytes = 0.0
     for s, side in enumerate(plan.sides):
-        record, own = records[s], by_stream[s]
+        record, own = records[s], alignment.counters[s]
         rows, size = own.arrived, own.payload_bytes
         if counters.measured is not None:
             rows, size = counters.measured[s].tolist()

@@ -51,7 +51,7 @@ class Alignment:
         self, plan: Plan, counters: Sequence[StreamCounters], *, waits: bool, limit: int
     ) -> None:
         self._plan = plan
-        self._counters = counters
+        self.counters = counters
         self._align = plan.align if waits else None
         self._limit = limit
         self._ticks = [np.zeros(0, plan.time.dtype) for _ in plan.sides]  # that wait
@@ -60,17 +60,17 @@ class Alignment:
 
     def greatest(self, s: int) -> int | float | None:
         """Return the time that a stream has come to, or was passed at; None if it had no rows."""
-        counters = self._counters[s]
+        counters = self.counters[s]
         times = [t for t in (counters.greatest, counters.passed) if t is not None]
         return max(times, default=None)
 
     def advance(self, reached: Sequence[int | float | None]) -> None:
         """Note the greatest time of each stream's new rows, and which streams are passed."""
-        for counters, time in zip(self._counters, reached, strict=True):
+        for counters, time in zip(self.counters, reached, strict=True):
             if time is not None and (counters.greatest is None or time > counters.greatest):
                 counters.greatest = time
-        known = [each.greatest for each in self._counters if each.greatest is not None]
-        for side, counters in zip(self._plan.sides, self._counters, strict=True):
+        known = [each.greatest for each in self.counters if each.greatest is not None]
+        for side, counters in zip(self._plan.sides, self.counters, strict=True):
             if side.idle is None or not known:
                 continue
             passed = max(known) - side.idle
@@ -83,12 +83,12 @@ class Alignment:
         times = [self.greatest(s) for s in range(len(self._plan.sides))]
         return None if None in times else min(time for time in times if time is not None)
 
-    def times(self, s: int) -> dict[str, float | None]:
+    def times(self, s: int) -> dict[str, Any]:
         """Return how far a stream has come, for `StreamMetrics`; the same in all shards."""
-        latest = self._counters[s].greatest
+        latest = self.counters[s].greatest
         if latest is None:
             return {}
-        known = [each.greatest for each in self._counters if each.greatest is not None]
+        known = [each.greatest for each in self.counters if each.greatest is not None]
         frontier, unit = self.frontier(), self._plan.time.units_per_second or 1
         waits = self._align is not None and not self._ended
         oldest = latest if frontier is None else frontier + (self._align or 0)
@@ -139,7 +139,7 @@ class Alignment:
 
     def _with_passing(self, s: int, ticks: Array, frontier: float | None) -> Array:
         """Add a tick to those of a stream that the others have passed."""
-        counters = self._counters[s]
+        counters = self.counters[s]
         if counters.passed is None or counters.passed != self.greatest(s) or frontier is None:
             return ticks
         tick = min(counters.passed, frontier)
@@ -178,8 +178,8 @@ class Alignment:
             return
         names = [side.name for side in self._plan.sides]
         waiting = max(range(len(names)), key=lambda s: sum(c.size for c in self.spool.chunks[s]))
-        come = [self.greatest(s) for s in range(len(names))]
-        slowest = min(range(len(names)), key=lambda s: come[s] if come[s] is not None else NEVER)
+        come = [NEVER if t is None else t for t in map(self.greatest, range(len(names)))]
+        slowest = come.index(min(come))
         raise SpoolError(
             f'rows of stream "{names[waiting]}" that wait for stream "{names[slowest]}" must fit '
             f"into spool={self._plan.spec.spool!r}, {self._limit:,} bytes in each shard; got "

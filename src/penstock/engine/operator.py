@@ -405,7 +405,6 @@ class Operator:
             self.strategies,
             self.reviewer,
             self.importance_estimate,
-            self.counters,
             self.alignment,
             OperatorCounters(
                 shard=self.shard,

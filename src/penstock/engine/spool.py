@@ -177,4 +177,8 @@ class Spool:
         """Go on where the saved one stopped."""
         self._serials = saved["serials"]
         self.reached = saved["reached"]
-        self.chunks = [[Chunk(*each, data=None) for each in chunks] for chunks in saved["chunks"]]
+        names = ("serial", "least", "greatest", "rows", "size")
+        self.chunks = [
+            [Chunk(**dict(zip(names, each, strict=True)), data=None) for each in chunks]
+            for chunks in saved["chunks"]
+        ]

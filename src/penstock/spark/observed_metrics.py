@@ -105,9 +105,12 @@ def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
         kind, colon, model = name.partition(":")
         stream, dot, counter = name.rpartition(".")
         if dot and counter in _STREAM_COUNTERS:
-            number = None if value is None and counter in _STREAM_TIMES else float(value or 0)
-            is_count = number is not None and counter not in _STREAM_FLOATS
-            streams.setdefault(stream, {})[counter] = int(number) if is_count else number
+            number: float | None = float(value or 0)
+            if counter not in _STREAM_FLOATS:
+                number = int(value or 0)
+            elif value is None and counter in _STREAM_TIMES:
+                number = None
+            streams.setdefault(stream, {})[counter] = number
         elif colon:
             models[kind][model] = float(value or 0)
     return Metrics(
