@@ -160,9 +160,9 @@ def _predicates(draw: DrawFn, kind: str, names: tuple[str, ...], family: Family)
 
 def _budgets(least: int) -> SearchStrategy[ps.Budget]:
     rows = st.integers(least, least + 6).map(lambda rows: ps.Budget(rows=rows))
-    # A row of a sample costs 352 bytes beside its payload, other rows 224. The least budget is one
+    # A row of a sample costs 360 bytes beside its payload, other rows 232. The least budget is one
     # row for each stream.
-    memory = st.integers(least * 352, least * 900).map(lambda size: ps.Budget(memory=size))
+    memory = st.integers(least * 360, least * 900).map(lambda size: ps.Budget(memory=size))
     return rows | memory
 
 
