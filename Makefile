@@ -65,7 +65,7 @@ $(FRESH): $(KERNELS) | $(READY)
 
 # Else two tests at a time, and the workers of Spark, each compile the same.
 $(COMPILED): $(FRESH)
-	@echo "Compiling the kernels (once, about a minute) ..."
+	@echo "Compiling the kernels (once, a few minutes) ..."
 	@$(BIN)/python -m tests.compile_kernels
 	@touch $@
 
