@@ -27,6 +27,7 @@ _LENGTH_BYTES = 8
 # Names of what has changed: of an array, or of a column after the name of its table.
 _OF = "|"  # TABLE|COLUMN: all of a column
 _PLACES, _VALUES = "|places", "|values"  # where it has changed, and what is there now
+_MORE = "|more"  # what has come at the end of an array
 _GONE = "|gone"  # of a table: the places of keys that are gone; or names of arrays that are
 _NEW = "|new"  # of a column: what it has for keys that are new
 # An array of which a larger part has changed is written as a whole.
@@ -86,7 +87,11 @@ def difference(before: LearnedArrays, now: LearnedArrays) -> dict[str, Array]:
 
 
 def _changed_array(name: str, before: Array | None, now: Array) -> dict[str, Array]:
-    if before is None or before.shape != now.shape or before.dtype != now.dtype:
+    if before is None or before.dtype != now.dtype or before.ndim != now.ndim:
+        return {name: now}
+    if now.ndim == 1 and now.size > before.size and np.array_equal(now[: before.size], before):
+        return {name + _MORE: now[before.size :]}
+    if before.shape != now.shape:
         return {name: now}
     places = np.flatnonzero(before != now)
     if places.size > _FEW * now.size:
@@ -139,6 +144,8 @@ def combine(before: LearnedArrays, changes: Mapping[str, Array]) -> LearnedArray
         elif mark + rest == _PLACES and owner in arrays:
             arrays[owner] = arrays[owner].copy()
             arrays[owner].ravel()[_unpacked(array)] = changes[owner + _VALUES]
+        elif mark + rest == _MORE:
+            arrays[owner] = np.concatenate([arrays[owner], array])
         elif owner and owner not in arrays:
             changed.setdefault(owner, {})[rest] = array
     for name, parts in changed.items():
