@@ -152,7 +152,30 @@ def test_every_cause_for_which_rows_are_lost(count: str, words: str) -> None:
 
 
 # Counts that say neither that rows were lost nor that they were not used.
-OTHER_COUNTS = {"arrived", "copies", "unseen", "expired", "held", "held_most", "ended"}
+OTHER_COUNTS = {
+    "arrived",
+    "bad_importance",
+    "copies",
+    "ended",
+    "expired",
+    "held",
+    "held_most",
+    "unseen",
+    "waiting",
+    "waiting_bytes",
+}
+
+
+def test_rows_that_wait_and_for_which_stream() -> None:
+    ahead = ps.StreamMetrics(arrived=900, waiting=120, waiting_bytes=2_000_000, behind=0.0)
+    slow = ps.StreamMetrics(arrived=50, behind=3_600.0)
+    said = lines(replace(FULL, streams={"bids": ahead, "asks": slow}))
+    assert said["Waiting"] == "120 rows (2.0 MB; bids 120) for asks"
+
+
+def test_rows_without_a_usable_importance() -> None:
+    stream = ps.StreamMetrics(arrived=900, bad_importance=7)
+    assert "repair the importance of" in replace(FULL, streams={"bids": stream}).summary()
 
 
 def test_every_count_of_lost_or_unused_rows_has_words() -> None:

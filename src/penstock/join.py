@@ -80,7 +80,11 @@ class Join(Specification):
             )
 
     def replay(
-        self, tables: Mapping[str, pa.Table | Sequence[pa.Table]], shards: int = 1
+        self,
+        tables: Mapping[str, pa.Table | Sequence[pa.Table]],
+        shards: int = 1,
+        *,
+        ended: bool = True,
     ) -> Replay:
         """Run the join over tables, in process.
 
@@ -92,6 +96,9 @@ class Join(Specification):
             older than the stream's greatest time so far by more than its lateness.
         shards
             Parts into which the join is divided, and the budget with it, as on Spark.
+        ended
+            Whether the streams end with the tables. If not, rows at the end may still wait for the
+            slowest stream, as in a streaming query that goes on.
 
         Returns
         -------
@@ -105,7 +112,7 @@ class Join(Specification):
         SpecificationError
             If the budget cannot be divided over so many shards.
         """
-        return replay(self, tables, shards)
+        return replay(self, tables, shards, ended=ended)
 
     def stream(
         self,

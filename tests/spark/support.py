@@ -135,7 +135,7 @@ def assert_equals_replay(
     shards: int = 2,
 ) -> Replay:
     """Run a join on Spark and as `replay`, compare rows and counts, and return the replay."""
-    expected = join.replay(batches, shards=shards)
+    expected = join.replay(batches, shards=shards, ended=False)
     rows, metrics = stream_rows(spark, join, batches, folder, shards=shards)
     assert rows == canonical_rows(expected.result)
     assert counts(metrics) == counts(expected.metrics)
@@ -220,7 +220,9 @@ def run_and_stop(
     for name, tables in batches.items():
         for table in tables[before:]:
             sources[name].add(table)
-    part, whole = (join.replay(given, shards=shards or 2).result for given in (first, batches))
+    part, whole = (
+        join.replay(given, shards=shards or 2, ended=False).result for given in (first, batches)
+    )
     before_rows, after_rows = canonical_rows(part), canonical_rows(whole)
     assert rows_written(spark, folder, whole.schema) == before_rows
     return Stopped(join, shards, folder, sources, before_rows, after_rows, whole.schema)

@@ -162,7 +162,7 @@ def crash_and_compare(
         )
     rows = drivers.run_to_the_end()
     for kind in joins:
-        expected = JOINS[kind].replay(batches, shards=SHARDS)
+        expected = JOINS[kind].replay(batches, shards=SHARDS, ended=False)
         assert rows[kind] == canonical_rows(expected.result), kind
         lost = sum(each.dropped + each.evicted for each in expected.metrics.streams.values())
         assert (lost > 0) == (kind != "exact")

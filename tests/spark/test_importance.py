@@ -47,7 +47,7 @@ def test_importance_that_changes_survives_a_restart(
     stopped.copy(tmp_path / "copy")
     query = stopped.resume(spark, tmp_path / "copy")
     assert query.exception() is None
-    expected = join.replay(batches, shards=2)
+    expected = join.replay(batches, shards=2, ended=False)
     assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
     metrics = ps.progress(query)
     assert counts(metrics) == counts(expected.metrics)
@@ -62,7 +62,7 @@ def test_a_bad_importance_is_counted_and_stops_nothing(spark: SparkSession, tmp_
     stopped.copy(tmp_path / "copy")
     query = stopped.resume(spark, tmp_path / "copy")
     assert query.exception() is None
-    expected = join.replay(batches, shards=2)
+    expected = join.replay(batches, shards=2, ended=False)
     assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
     metrics = ps.progress(query)
     assert counts(metrics) == counts(expected.metrics)

@@ -86,7 +86,7 @@ def test_partitions_that_lag_and_one_that_comes_later(
     for topic, parts in logs.items():
         assert sum(sizes[topic]) == sum(part.num_rows for part in parts)
     assert max(map(max, sizes.values())) <= 250 + PARTITIONS
-    expected = kafka.join(BUDGET).replay(batches, shards=SHARDS)
+    expected = kafka.join(BUDGET).replay(batches, shards=SHARDS, ended=False)
     found = _written(spark, tmp_path, expected.result.schema)
     assert found == canonical_rows(expected.result)
     assert metrics.held_most <= BUDGET

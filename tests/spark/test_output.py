@@ -159,7 +159,7 @@ def test_windows_of_time_are_complete_when_the_watermark_has_passed(
     progress = query.lastProgress
     assert progress is not None
     watermark = datetime.strptime(progress.eventTime["watermark"], "%Y-%m-%dT%H:%M:%S.%f%z")
-    expected = join.replay(batches, shards=shards)
+    expected = join.replay(batches, shards=shards, ended=False)
     assert {each.late for each in expected.metrics.streams.values()} == {0}
     assert expected.metrics.streams["r"].far_ahead == wrong_clock
 
@@ -197,7 +197,7 @@ def test_sinks_get_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     join = clocked_join(lateness="5 seconds")
     batches = {"l": out_of_order(3, ahead=0, seed=1), "r": out_of_order(2, ahead=8, seed=2)}
     sources = make_sources(tmp_path, batches)
-    expected = canonical_rows(join.replay(batches, shards=2).result)
+    expected = canonical_rows(join.replay(batches, shards=2, ended=False).result)
     joined = join.stream(streams(spark, sources), shards=2)
 
     writer = joined.writeStream.trigger(availableNow=True)
@@ -285,7 +285,7 @@ def test_two_joins_in_a_query(spark: SparkSession, tmp_path: Path) -> None:
         for name, join in joins.items()
     )
     query = run(first.union(second), tmp_path)
-    replays = {name: join.replay(batches, shards=2) for name, join in joins.items()}
+    replays = {name: join.replay(batches, shards=2, ended=False) for name, join in joins.items()}
     expected = pa.concat_tables([replay.result.drop("weight") for replay in replays.values()])
     assert rows_written(spark, tmp_path, expected.schema) == canonical_rows(expected)
     for name, replay in replays.items():

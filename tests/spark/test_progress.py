@@ -80,7 +80,7 @@ def test_when_spark_has_forgotten_the_last_update_with_rows(
     # The files after the first have no rows: each is a micro-batch without metrics.
     empty = SCHEMA.empty_table()
     sources = make_sources(tmp_path, {"a": [rows(0)] + [empty] * 4, "b": [rows(0)] + [empty] * 4})
-    expected = JOIN.replay({"a": rows(0), "b": rows(0)}, shards=2).metrics
+    expected = JOIN.replay({"a": rows(0), "b": rows(0)}, shards=2, ended=False).metrics
     with setting(spark, RECENT, "2"):
         query = run(JOIN.stream(frames(spark, sources), shards=2), tmp_path)
     assert len(query.recentProgress) <= 2

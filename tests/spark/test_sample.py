@@ -76,7 +76,7 @@ def test_a_restarted_sample_is_that_of_replay(
     stopped.copy(tmp_path / "copy")
     query = stopped.resume(spark, tmp_path / "copy")
     assert query.exception() is None
-    expected = join.replay(batches, shards=2)
+    expected = join.replay(batches, shards=2, ended=False)
     assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
     metrics = ps.progress(query)
     assert counts(metrics) == counts(expected.metrics)
@@ -127,7 +127,7 @@ def test_estimates_of_a_running_sample_are_the_same_after_a_restart(
     assert broken.keys() == straight.keys()
     for begin, numbers in straight.items():
         assert broken[begin] == pytest.approx(numbers)
-    result = join.replay(batches, shards=2).result
+    result = join.replay(batches, shards=2, ended=False).result
     start = np.datetime64("2026-01-01", "s")
     windows = (result["time"].to_numpy().astype("datetime64[s]") - start).astype(int) // 50
     assert len(straight) >= 6

@@ -43,7 +43,9 @@ class Replay:
     metrics: Metrics
 
 
-def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -> Replay:
+def replay(
+    spec: Specification, tables: Mapping[str, Tables], shards: int = 1, *, ended: bool = True
+) -> Replay:
     """Run a join over tables; see `Join.replay`."""
     if not isinstance(tables, Mapping):
         raise SchemaError(
@@ -66,7 +68,7 @@ def replay(spec: Specification, tables: Mapping[str, Tables], shards: int = 1) -
         stream_progress = progress_of_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for operator, part in zip(operators, routed, strict=True):
-            results.extend(operator.pieces(part, stream_progress, last=number == last))
+            results.extend(operator.pieces(part, stream_progress, last=ended and number == last))
     metrics = total(operator.metrics() for operator in operators)
     return Replay(pa.concat_tables(results), metrics)
 

@@ -51,6 +51,7 @@ def summarize(metrics: Metrics) -> str:
         ("Held", _held(metrics)),
         ("Lost rows", _lost_rows(metrics)),
         ("Not used", _unused_rows(metrics)),
+        ("Waiting", _waiting(metrics)),
         ("Strategy", _strategy(metrics)),
     ]
     lines = [(label, text) for label, text in lines if text]
@@ -131,6 +132,17 @@ def _unused_rows(metrics: Metrics) -> str:
     return ", ".join(causes)
 
 
+def _waiting(metrics: Metrics) -> str:
+    """Say what waits for the slowest stream, and for which."""
+    rows = _count(metrics, "waiting")
+    if not rows:
+        return ""
+    size = sum(stream.waiting_bytes for stream in metrics.streams.values())
+    behind = {name: each.behind for name, each in metrics.streams.items() if each.behind}
+    slowest = f" for {max(behind, key=lambda name: behind[name])}" if behind else ""
+    return f"{counted(rows, 'row')} ({megabytes(size)}; {_by_stream(metrics, 'waiting')}){slowest}"
+
+
 def _strategy(metrics: Metrics) -> str:
     if metrics.strategy is None:
         return ""
@@ -144,6 +156,9 @@ def _advice(metrics: Metrics) -> list[str]:
         if _count(metrics, name):
             streams = [stream for stream, each in metrics.streams.items() if getattr(each, name)]
             said.append(words.format(streams=" and ".join(streams)))
+    if _count(metrics, "bad_importance"):
+        rows = _by_stream(metrics, "bad_importance")
+        said.append(f"repair the importance of {rows} rows: they count as 0")
     return said
 
 
