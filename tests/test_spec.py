@@ -67,7 +67,7 @@ def test_a_stream_keeps_its_settings() -> None:
 
 def test_a_numpy_float_becomes_a_plain_one() -> None:
     assert repr(Stream(time="at", window=np.float64(2.5))) == (
-        "Stream(time='at', window=2.5, lateness=0, max_ahead=None)"
+        "Stream(time='at', window=2.5, lateness=0, max_ahead=None, idle=None)"
     )
 
 
@@ -294,7 +294,8 @@ def test_different_specifications_differ() -> None:
 
 def test_repr_has_the_name_of_the_class() -> None:
     assert repr(Join(streams=TWO, on=KEY)) == (
-        f"Join(streams={TWO!r}, on=Equal('id'), goal=MaxSubset(strategy=None), budget=None, seed=0)"
+        f"Join(streams={TWO!r}, on=Equal('id'), goal=MaxSubset(strategy=None), budget=None, seed=0, "
+        "align=None, spool='10GB')"
     )
 
 

@@ -165,7 +165,7 @@ def test_the_exact_join_does_not_wait_unless_asked() -> None:
         _join(budget=None, goal=ps.MaxSubset()), {n: t.schema for n, t in _tables().items()}
     )
     operator = Operator(plan, aligned=True)
-    rows = pa.table({"t": [0, 500], "k": [0, 0], "value": [1.0, 1.0]})
+    rows = pa.table({"t": [0, 100], "k": [0, 0], "value": [1.0, 1.0]})
     assert operator.process({"a": rows, "b": rows.slice(0, 1)}).num_rows == 2
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
 
 # Bytes of a chunk, before it is packed.
-_CHUNK_BYTES = 8 << 20
+_CHUNK_BYTES = 4 << 20
 # Packed bytes that come back into memory at a time.
 _STEP_BYTES = 32 << 20
 # Packed bytes that stay at hand although they have been saved: the last rows of a micro-batch as a
@@ -43,6 +43,7 @@ class Chunk:
     rows: int
     size: int  # packed
     data: bytes | None  # None if it has been saved, and is not at hand
+    left: pa.Table | None = None  # what is left of it once a part has been released
 
 
 class Spool:
@@ -124,13 +125,16 @@ class Spool:
             if bound is not None and chunk.least >= bound:
                 left.append(chunk)
                 continue
-            table = from_ipc(self.data(s, chunk))
+            table = chunk.left
+            if table is None:
+                table = from_ipc(self.data(s, chunk))
             times, _ = self._plan.time.read(table.column(self._plan.sides[s].time))
             start = 0 if self.reached is None else int(np.searchsorted(times, self.reached))
             stop = times.size if bound is None else int(np.searchsorted(times, bound))
             parts.append(table.slice(start, stop - start))
             if stop < times.size:
                 chunk.rows, chunk.least = times.size - stop, times[stop].item()
+                chunk.left = table.slice(stop)
                 left.append(chunk)
         self.chunks[s] = left
         if not parts:
