@@ -294,8 +294,8 @@ def test_different_specifications_differ() -> None:
 
 def test_repr_has_the_name_of_the_class() -> None:
     assert repr(Join(streams=TWO, on=KEY)) == (
-        f"Join(streams={TWO!r}, on=Equal('id'), goal=MaxSubset(strategy=None), budget=None, seed=0, "
-        "align=None, spool='10GB')"
+        f"Join(streams={TWO!r}, on=Equal('id'), goal=MaxSubset(strategy=None), budget=None, "
+        "seed=0, align=None, spool='10GB')"
     )
 
 

@@ -44,7 +44,7 @@ def random_learned(draw: np.random.Generator) -> LearnedArrays:
     }
     if draw.random() < 0.5:
         arrays["sometimes"] = draw.random(3)
-    tables = {}
+    tables: dict[str, dict[str, np.ndarray]] = {}
     for name in ("rows.0", "reviewer.values.1"):
         keys = np.flatnonzero(draw.random(40) < 0.6) * (-(2**57) if name == "rows.0" else 2**57)
         tables[name] = {KEY: keys, "matches": draw.integers(0, 2, keys.size).astype(np.int16)}

@@ -57,7 +57,7 @@ def test_small_pieces_have_the_same_rows(*, saving: bool) -> None:
     plan = bind(join, {name: table.schema for name, table in tables.items()})
     operator = Operator(plan)
     stored: dict[str, bytes] = {}
-    pieces = []
+    pieces: list[pa.Table] = []
     for start in range(0, 300, 60):
         # In chunks, as Spark delivers them.
         batch = {

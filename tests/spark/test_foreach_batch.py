@@ -69,7 +69,7 @@ def bytes_in_files_without_a_name(spark: SparkSession) -> int:
         with suppress(FileNotFoundError):
             for link in Path(f"/proc/{process.pid()}/fd").iterdir():
                 with suppress(FileNotFoundError):
-                    if " (deleted)" in os.readlink(link):
+                    if " (deleted)" in str(link.readlink()):
                         about = link.stat()
                         sizes[about.st_ino] = about.st_size
     return sum(sizes.values())

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.metrics import Metrics
+
 pytestmark = pytest.mark.spark
 
 SHARDS = 2
@@ -57,7 +59,7 @@ def micro_batches(checkpoint: Path, logs: dict[str, list[pa.Table]]) -> dict[str
     return batches
 
 
-def run(spark: SparkSession, folder: Path, budget: int = BUDGET) -> kafka.ps.Metrics:
+def run(spark: SparkSession, folder: Path, budget: int = BUDGET) -> Metrics:
     options = {"folder": str(folder / "topics"), "maxOffsetsPerTrigger": "250"}
     return kafka.run(spark, options, folder / "out", budget_rows=budget, shards=SHARDS)
 
@@ -73,6 +75,7 @@ def test_partitions_that_lag_and_one_that_comes_later(
         topic: [int(shares.get(p, 0) * part.num_rows) for p, part in enumerate(parts)]
         for topic, parts in logs.items()
     }
+    metrics = None
     for first in (True, False):
         for topic, parts in logs.items():
             for p, part in enumerate(parts):
@@ -89,6 +92,7 @@ def test_partitions_that_lag_and_one_that_comes_later(
     expected = kafka.join(BUDGET).replay(batches, shards=SHARDS, ended=False)
     found = _written(spark, tmp_path, expected.result.schema)
     assert found == canonical_rows(expected.result)
+    assert metrics is not None
     assert metrics.held_most <= BUDGET
     assert metrics.lost > 0
     assert {n: each.late for n, each in metrics.streams.items()} == {

@@ -27,6 +27,8 @@ class Partial(NamedTuple):
     time: Array  # by stream: the member's time and reference
     ref: Integers
     held: Integers  # by depth: the row that is bound
+    faced: Integers  # by depth: rows that were there to be compared, and those that fitted
+    found: Integers
 
 
 def make_partial(streams: int, time: DType) -> Partial:
@@ -37,7 +39,18 @@ def make_partial(streams: int, time: DType) -> Partial:
         np.zeros(streams, time),
         np.zeros(streams, np.int64),
         np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
     )
+
+
+@inner
+def count_pairs(memory: Memory, stream: int, faced: Integers, found: Integers) -> None:
+    """Add what a probe has counted at each depth."""
+    for step in range(memory.order.shape[1]):
+        pair = memory.pairs[stream, memory.order[stream, step]]
+        pair["faced"] += faced[step]
+        pair["found"] += found[step]
 
 
 @inner
@@ -85,7 +98,6 @@ def probe_equal(
     streams = memory.streams
     stream = wide(arrival["stream"])
     order = memory.order
-    pairs = memory.pairs
     last = order.shape[1] - 1
     if slot == NOTHING or slots[slot, COUNT] == 0:
         return True
@@ -93,6 +105,9 @@ def probe_equal(
         other = order[stream, step]
         if slots[slot, HEAD + other] == NOTHING:
             return True
+        # Counted apart until all results have found room: a row that is given back leaves no trace.
+        partial.faced[step] = 0
+        partial.found[step] = 0
     compared = 0
     count = results.produced[0]
     notes = memory.rule[0]["notes"] != 0
@@ -101,7 +116,7 @@ def probe_equal(
     partial.newest[0] = arrival["time"]
     partial.time[stream] = arrival["time"]
     partial.row[0] = slots[slot, HEAD + order[stream, 0]]
-    pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
+    partial.faced[0] = streams[order[stream, 0]]["held"]
     depth = wide(0)
     while depth >= 0:
         row = partial.row[depth]
@@ -120,7 +135,7 @@ def probe_equal(
             continue
         if sub_windows and not _is_probed(memory, stream, other, arrival["time"] - time):
             continue
-        pairs[stream, other]["found"] += 1
+        partial.found[depth] += 1
         partial.ref[other] = rows[row]["ref"]
         partial.held[depth] = row
         partial.time[other] = time
@@ -139,7 +154,8 @@ def probe_equal(
             depth += 1
             partial.newest[depth] = newest
             partial.row[depth] = slots[slot, HEAD + order[stream, depth]]
-            pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
+            partial.faced[depth] += streams[order[stream, depth]]["held"]
+    count_pairs(memory, stream, partial.faced, partial.found)
     if notes:
         note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]

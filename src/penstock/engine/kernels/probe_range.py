@@ -25,7 +25,7 @@ from penstock.engine.kernels.layout import (
     Memory,
 )
 from penstock.engine.kernels.monitoring import note
-from penstock.engine.kernels.probe_equal import still_in_windows
+from penstock.engine.kernels.probe_equal import count_pairs, still_in_windows
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -50,6 +50,8 @@ class Ranges(NamedTuple):
     bound: Integers  # by place in the chain: the depth at which it is bound
     ref: Integers  # by stream
     held: Integers  # by depth: the row that is bound
+    faced: Integers  # by depth: rows that were there to be compared, and those that fitted
+    found: Integers
 
 
 def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
@@ -58,7 +60,7 @@ def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
         *(np.zeros(streams, np.int64) for _ in range(6)),
         *(np.zeros(streams, time) for _ in range(3)),
         *(np.zeros(streams, value) for _ in range(3)),
-        *(np.zeros(streams, np.int64) for _ in range(3)),
+        *(np.zeros(streams, np.int64) for _ in range(5)),
     )
 
 
@@ -235,7 +237,6 @@ def probe_range(
     streams = memory.streams
     stream = wide(arrival["stream"])
     order = memory.order
-    pairs = memory.pairs
     last = order.shape[1] - 1
     compared = 0
     count = results.produced[0]
@@ -244,6 +245,9 @@ def probe_range(
         other = order[stream, step]
         if streams[other]["held"] == 0:
             return True
+        # Counted apart until all results have found room: a row that is given back leaves no trace.
+        ranges.faced[step] = 0
+        ranges.found[step] = 0
     _bind(memory, ranges, stream)
     ranges.ref[stream] = arrival["ref"]
     ranges.value[streams[stream]["chain"]] = arrival["value"]
@@ -254,7 +258,7 @@ def probe_range(
     ranges.until[0] = arrival["time"] + streams[stream]["window"]
     depth = wide(0)
     _open(memory, ranges, depth, order[stream, 0])
-    pairs[stream, order[stream, 0]]["faced"] += streams[order[stream, 0]]["held"]
+    ranges.faced[0] = streams[order[stream, 0]]["held"]
     while depth >= 0:
         other = order[stream, depth]
         if not _advance(memory, ranges, depth, other):
@@ -276,7 +280,7 @@ def probe_range(
             continue
         if bucket_of(memory, value) != ranges.bucket[depth]:
             continue  # of another bucket in the same chain, which may be read in its own turn
-        pairs[stream, other]["found"] += 1
+        ranges.found[depth] += 1
         ranges.ref[other] = rows[row]["ref"]
         ranges.held[depth] = row
         ranges.time[other] = time
@@ -299,7 +303,8 @@ def probe_range(
             ranges.least[depth] = min(ranges.least[depth - 1], value)
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
             _open(memory, ranges, depth, order[stream, depth])
-            pairs[stream, order[stream, depth]]["faced"] += streams[order[stream, depth]]["held"]
+            ranges.faced[depth] += streams[order[stream, depth]]["held"]
+    count_pairs(memory, stream, ranges.faced, ranges.found)
     if notes:
         note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]
