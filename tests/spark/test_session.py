@@ -40,7 +40,7 @@ def stream(spark: SparkSession, folder: Path, shards: int | None = None) -> Data
 @pytest.mark.spark
 def test_far_more_partitions_than_cores_are_warned_of(spark: SparkSession, tmp_path: Path) -> None:
     with setting(spark, PARTITIONS, "200"):
-        with pytest.warns(UserWarning) as warned:
+        with pytest.warns(UserWarning, match=PARTITIONS) as warned:
             stream(spark, tmp_path)
         assert spark.conf.get(PARTITIONS) == "200"  # the user's own setting is not changed
     (warning,) = warned
