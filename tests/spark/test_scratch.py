@@ -34,7 +34,7 @@ def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_folder_of_a_killed_process_is_removed_by_the_next(parent: Path) -> None:
-    with subprocess.Popen(  # noqa: S603  # our own script
+    with subprocess.Popen(  # noqa: S603  # our own program
         [sys.executable, "-c", DIES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None

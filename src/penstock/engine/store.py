@@ -24,8 +24,8 @@ _CACHE_LINE = 64
 # What a row in memory costs besides its payload: its record (64 bytes), its places in queue and
 # heap, its share of slots and table, its arrival number and likeliness beside the payload, and the
 # room that arrays keep for growth. Measured with a key for every row, which costs most
-# (docs/benchmarks.md, "Memory"): 222 bytes, and fewer where rows share keys. And if the budget is in
-# bytes, what the row takes up of it (4, and as much for growth).
+# (docs/benchmarks.md, "Memory"): 222 bytes, and fewer where rows share keys. Of a budget in bytes,
+# also what the row takes up of it (4, and as much for growth).
 ROW_OVERHEAD = 232
 
 
