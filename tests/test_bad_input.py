@@ -412,7 +412,7 @@ def test_a_memory_of_less_than_a_row_for_each_stream_and_shard_is_refused() -> N
     join = join_of(budget=ps.Budget(memory="0.5kB"))
     assert join.replay({"asks": ONE, "bids": ONE}).metrics.emitted == 1
     words = specification_error(join.replay, {"asks": ONE, "bids": ONE}, shards=2)
-    assert "memory of the budget over 2 shards must be at least 896 bytes" in words
+    assert "memory of the budget over 2 shards must be at least 928 bytes" in words
     assert "got '0.5kB'" in words
 
 

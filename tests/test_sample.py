@@ -146,7 +146,7 @@ def test_memory_must_do_for_a_row_of_each_stream() -> None:
     join = sampled(ps.Sample(), budget=ps.Budget(memory=600))
     with pytest.raises(ps.SpecificationError) as caught:
         join.replay({"orders": ROWS, "items": ROWS})
-    assert "memory of the budget must be at least 704 bytes: one row for each stream" in str(
+    assert "memory of the budget must be at least 720 bytes: one row for each stream" in str(
         caught.value
     )
 

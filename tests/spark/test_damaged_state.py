@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+BATCHES = 11  # after so many the state has every kind of chunk
+
+
 class FakeHandle:
     """Spark's state of one shard: a fake `StatefulProcessorHandle`, and its map and its value."""
 
@@ -32,6 +35,9 @@ class FakeHandle:
 
     def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
         return (((name,), (data,)) for name, data in self.chunks.items())
+
+    def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802
+        return (self.chunks[key[0]],) if key[0] in self.chunks else None
 
     def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
         self.chunks[key[0]] = value[0]
@@ -72,16 +78,16 @@ def join_batch(handle: FakeHandle, tables: dict[str, pa.Table]) -> None:
 def state() -> FakeHandle:
     """Return a state that has every kind of chunk."""
     handle = FakeHandle()
-    batches = make_batches(4)
-    for place in range(4):
+    batches = make_batches(BATCHES)
+    for place in range(BATCHES):
         join_batch(handle, {name: tables[place] for name, tables in batches.items()})
     kinds = {name.split("/")[0] for name in handle.chunks}
-    assert kinds == {"rows", "live", "learned"}
+    assert kinds == {"rows", "live", "learned", "spool"}
     return handle
 
 
 def next_batch() -> dict[str, pa.Table]:
-    return {name: tables[4] for name, tables in make_batches(5).items()}
+    return {name: tables[BATCHES] for name, tables in make_batches(BATCHES + 1).items()}
 
 
 def test_intact_state_is_used(state: FakeHandle) -> None:

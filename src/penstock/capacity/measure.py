@@ -19,6 +19,7 @@ from penstock.capacity.stream_statistics import Statistics, StreamStatistics
 from penstock.engine.intake import read_keys
 from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyCoder
+from penstock.engine.limits import bytes_held
 from penstock.engine.plan import Plan, bind
 from penstock.engine.replay import replay
 from penstock.engine.sizes import row_sizes
@@ -116,7 +117,7 @@ def measure(
             curve=age_curve(times, found.ages[s], window=side.window, period=period, parts=parts),
             own=frequencies[s].own,
             partner=frequencies[s].partner,
-            row_bytes=ROW_OVERHEAD + float(row_sizes(tables[side.name]).mean()),
+            row_bytes=float(bytes_held(row_sizes(tables[side.name]), ROW_OVERHEAD).mean()),
             rows=tables[side.name].num_rows,
             waited=found.waited[s],
         )

@@ -99,17 +99,31 @@ class Limits:
         for s, own in enumerate(sizes):
             self.measured[s] += own.size, own.sum()
 
-    def review(self) -> int:
-        """Return how many rows may be held by what those in memory take up now."""
-        if self.in_bytes and self._rule["held"][0]:
-            rows = int(self._rule["limit"][0]) * int(self._rule["held"][0])
-            self.rows = max(1, rows // int(self._rule["taken"][0]))
-        return self.rows or 0
+    def review(self) -> None:
+        """Set how many rows may be held by what those in memory take up now."""
+        self.rows = self.rows_now
+
+    @property
+    def rows_now(self) -> int | None:
+        """How many rows of the size of those in memory may be held; None without a budget."""
+        if not self.in_bytes or not self._rule["held"][0]:
+            return self.rows
+        rows = int(self._rule["limit"][0]) * int(self._rule["held"][0])
+        return max(1, rows // int(self._rule["taken"][0]))
 
     @property
     def bytes_most(self) -> int | None:
         """The most that was held, where the budget is in bytes."""
         return int(self._rule["taken_most"][0]) * _WORD if self.in_bytes else None
+
+
+def bytes_held(sizes: Integers, row_overhead: int) -> Integers:
+    """Return what rows of these sizes take up of a budget in bytes.
+
+    >>> bytes_held(np.array([1, 20]), row_overhead=100)
+    array([104, 120])
+    """
+    return _words(row_overhead + sizes) * _WORD
 
 
 def review_interval(rows: int | None) -> int:

@@ -409,7 +409,7 @@ class Operator:
             OperatorCounters(
                 shard=self.shard,
                 shards=self.shards,
-                row_limit=self.limits.rows,
+                row_limit=self.limits.rows_now,
                 measured=self.limits.measured if self.limits.in_bytes else None,
                 bytes_most=self.limits.bytes_most,
                 state_bytes=sum(seal.size for seal in self.saved.values()),
