@@ -41,11 +41,7 @@ def main(folder: Path) -> None:
         # Executors cannot import the tests.
         cloudpickle.register_pickle_by_value(two_attempts)  # type: ignore[no-untyped-call]
         two_attempts.TwoAttempts.folder = str(folder / MEETING)
-<<<<<<< HEAD
-        stream.JoinProcessor = two_attempts.TwoAttempts  # type: ignore[attr-defined]
-=======
         setattr(stream, "JoinProcessor", two_attempts.TwoAttempts)  # noqa: B010  # it is not public
->>>>>>> cluster
     settings = json.loads((folder / SETTINGS).read_text())
     spark = session(log=folder / "spark.log", memory="512m", settings=settings)
     kinds = {name: pa.struct(list(tables[0].schema)) for name, tables in make_batches(1).items()}

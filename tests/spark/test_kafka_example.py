@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-<<<<<<< HEAD
-    from penstock.metrics import Metrics
-=======
     import penstock as ps
->>>>>>> cluster
 
 pytestmark = pytest.mark.spark
 
@@ -63,11 +59,7 @@ def micro_batches(checkpoint: Path, logs: dict[str, list[pa.Table]]) -> dict[str
     return batches
 
 
-<<<<<<< HEAD
-def run(spark: SparkSession, folder: Path, budget: int = BUDGET) -> Metrics:
-=======
 def run(spark: SparkSession, folder: Path, budget: int = BUDGET) -> ps.Metrics:
->>>>>>> cluster
     options = {"folder": str(folder / "topics"), "maxOffsetsPerTrigger": "250"}
     return kafka.run(spark, options, folder / "out", budget_rows=budget, shards=SHARDS)
 
@@ -83,11 +75,7 @@ def test_partitions_that_lag_and_one_that_comes_later(
         topic: [int(shares.get(p, 0) * part.num_rows) for p, part in enumerate(parts)]
         for topic, parts in logs.items()
     }
-<<<<<<< HEAD
-    metrics = None
-=======
     runs = []
->>>>>>> cluster
     for first in (True, False):
         for topic, parts in logs.items():
             for p, part in enumerate(parts):
@@ -105,7 +93,6 @@ def test_partitions_that_lag_and_one_that_comes_later(
     expected = kafka.join(BUDGET).replay(batches, shards=SHARDS, ended=False)
     found = _written(spark, tmp_path, expected.result.schema)
     assert found == canonical_rows(expected.result)
-    assert metrics is not None
     assert metrics.held_most <= BUDGET
     assert metrics.lost > 0
     assert {n: each.late for n, each in metrics.streams.items()} == {
