@@ -214,7 +214,7 @@ def _measure(
 
 
 def _state_bytes(query: StreamingQuery, last: StreamingQueryProgress) -> int:
-    ours = progress(query).state_bytes
+    ours = progress(query).state_bytes if "penstock" in last.observedMetrics else 0
     return ours or sum(each.memoryUsedBytes for each in last.stateOperators)
 
 
