@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,13 +19,15 @@ from penstock.spark.session import may_use_files
 from tests.spark.support import assert_equals_replay
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
 PROGRAM = """
 import sys
-from pathlib import Path
+import time
 import penstock as ps
 from penstock.spark import session
 
@@ -38,8 +39,8 @@ frames = {
 each = ps.Stream(time="timestamp", window="1 minute")
 join = ps.Join(streams={"a": each, "b": each}, on=ps.Equal("value"))
 query = join.stream(frames, shards=1).writeStream.format("noop").start()
-while not ps.progress(query).emitted:
-    query.processAllAvailable()
+while not any(update.observedMetrics["penstock"].emitted for update in query.recentProgress):
+    time.sleep(0.1)
 print("running", flush=True)
 if sys.argv[1] == "wait":
     input()
