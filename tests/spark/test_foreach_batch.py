@@ -32,11 +32,12 @@ ARROW_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 def make_batches() -> dict[str, list[pa.Table]]:
-    """Make micro-batches of which each has 100,000 results in each of two shards."""
+    """Make micro-batches that each have some 80,000 results, in all of four shards."""
 
     def rows(batch: int) -> pa.Table:
-        text = [f"some text {i}" for i in range(400)]
-        return pa.table({"t": [batch] * 400, "k": [i % 2 for i in range(400)], "text": text})
+        count = 16 * 70
+        text = [f"some text {i}" for i in range(count)]
+        return pa.table({"t": [batch] * count, "k": [i % 16 for i in range(count)], "text": text})
 
     tables = [rows(batch) for batch in range(BATCHES)]
     return {"a": tables, "b": tables}
@@ -90,7 +91,7 @@ def test_unread_results_are_gone_after_the_next_micro_batch(
     def look(batch: DataFrame, _: int) -> None:
         assert not batch.isEmpty()
         left.append(bytes_in_files_without_a_name(spark))
-        assert batch.count() == 80_000  # all of it, so that the query goes on
+        assert batch.count() == 16 * 70**2  # all of it, so that the query goes on
         left.append(bytes_in_files_without_a_name(spark))
 
     # A name at a time, so that the reader does not know of all that it does not read.

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 PROGRAM = """
 import sys
-from pathlib import Path
+import time
 import penstock as ps
 from penstock.spark import session
 
@@ -39,8 +39,8 @@ frames = {
 each = ps.Stream(time="timestamp", window="1 minute")
 join = ps.Join(streams={"a": each, "b": each}, on=ps.Equal("value"))
 query = join.stream(frames, shards=1).writeStream.format("noop").start()
-while not ps.progress(query).emitted:
-    query.processAllAvailable()
+while not any(update.observedMetrics["penstock"].emitted for update in query.recentProgress):
+    time.sleep(0.1)
 print("running", flush=True)
 if sys.argv[1] == "wait":
     input()

@@ -179,4 +179,5 @@ def _messages(error: BaseException | None) -> Iterator[str]:
     """Yield the messages of an error and of its causes in Java; Spark shows only the first."""
     while error is not None:
         yield str(error)
+        yield str(getattr(error, "_stackTrace", ""))  # has the causes of what Spark did not convert
         error = getattr(error, "_cause", None) or error.__cause__
