@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -59,9 +58,9 @@ def micro_batches(checkpoint: Path, logs: dict[str, list[pa.Table]]) -> dict[str
     return batches
 
 
-def run(spark: SparkSession, folder: Path, budget: int = BUDGET) -> ps.Metrics:
+def run(spark: SparkSession, folder: Path) -> ps.Metrics:
     options = {"folder": str(folder / "topics"), "maxOffsetsPerTrigger": "250"}
-    return kafka.run(spark, options, folder / "out", budget_rows=budget, shards=SHARDS)
+    return kafka.run(spark, options, folder / "out", budget_rows=BUDGET, shards=SHARDS)
 
 
 def test_partitions_that_lag_and_one_that_comes_later(
@@ -102,13 +101,15 @@ def test_partitions_that_lag_and_one_that_comes_later(
 
 
 def test_in_step_and_with_room_it_is_the_exact_join(
-    with_stand_in: SparkSession, tmp_path: Path
+    with_stand_in: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kafka.produce(tmp_path / "topics", auctions=60, partitions=PARTITIONS)
-    run(with_stand_in, tmp_path, budget=10_000)
+    topics, out = str(tmp_path / "topics"), str(tmp_path / "out")
+    kafka.main(["produce", topics, "--auctions", "60"])
+    kafka.main(["join", "--stand-in", topics, "--out", out, "--rows", "10000"])
     expected = kafka.join(10_000).replay(tables(60)).result
     found = _written(with_stand_in, tmp_path, expected.schema)
-    assert Counter(found) == Counter(canonical_rows(expected))
+    assert found == canonical_rows(expected)
+    assert capsys.readouterr().out.startswith(f"{len(found)} matches, with ")
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
