@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +21,6 @@ from tests.spark.support import make_sources, rows_written, run, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -121,12 +120,27 @@ def test_a_worker_that_dies_is_replaced(
 # Workers that are killed from outside.
 
 
+def _runs_tasks(pid: int) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:  # it has just ended
+        return False
+    return b"pyspark.worker" in command
+
+
 def python_processes(spark: SparkSession) -> tuple[set[int], set[int]]:
-    """Return the Python processes that this session's Java has started: daemons and workers."""
+    """Return the Python processes that run tasks of this session: daemons and workers.
+
+    Those that read sources are left out: if one of these dies, Spark ends the query.
+    """
     machine = spark._jvm
     assert machine is not None
     java = machine.java.lang.ProcessHandle.current()
-    parents = {each.pid(): each.parent().get().pid() for each in java.descendants().toArray()}
+    parents = {
+        each.pid(): each.parent().get().pid()
+        for each in java.descendants().toArray()
+        if _runs_tasks(each.pid())
+    }
     daemons = {pid for pid, parent in parents.items() if parent == java.pid()}
     return daemons, {pid for pid, parent in parents.items() if parent in daemons}
 

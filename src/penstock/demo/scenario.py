@@ -117,6 +117,7 @@ def join(*, seed: int, strategy: str | None = None, rows: int | None = None) -> 
         goal=MaxSubset(strategy=strategy),
         budget=None if rows is None else Budget(rows=rows),
         seed=seed,
+        align="off",  # both come in step, and a query that ends would keep its last rows waiting
     )
 
 
