@@ -11,7 +11,7 @@ import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -110,7 +110,24 @@ def _start(
     with Path(str(conf.get(LOG))).open("ab") as sink:
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     atexit.register(_end, gateway.proc, scratch)
-    return SparkSession(SparkContext(conf=conf, gateway=gateway))
+    context = SparkContext(conf=conf, gateway=gateway)
+    _expect_end_of_java(context)
+    return SparkSession(context)
+
+
+def _expect_end_of_java(context: SparkContext) -> None:
+    """Let Java end before this program without an error being printed.
+
+    PySpark waits for counters from Java in a thread, which takes the end of Java for an error.
+    """
+    server = context._accumulatorServer  # noqa: SLF001  # no other way
+    report = server.handle_error
+
+    def handle_error(request: Any, client_address: Any) -> None:  # noqa: ANN401  # as in the library
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            report(request, client_address)
+
+    server.handle_error = handle_error  # type: ignore[method-assign]
 
 
 def _end(java: subprocess.Popen[bytes], scratch: ScratchFolder) -> None:
