@@ -36,6 +36,7 @@ class Query:
                 batchId=batch,
                 numInputRows=0 if batch == len(seconds) - 1 else 200,
                 durationMs={"triggerExecution": 1000 * each},
+                observedMetrics={"penstock": None} if joins else {},
                 sink=SimpleNamespace(numOutputRows=100 * batch),
                 stateOperators=[SimpleNamespace(memoryUsedBytes=70)] * 2 if joins else [],
             )

@@ -202,7 +202,7 @@ def test_enough_memory_and_a_sample_that_is_too_short(
     long = ("--window", "auctions=2 hours", "--window", "bids=0 seconds")
     options = (*NAMES, *COLUMNS, *long, "--rows", "9000", "--output", str(tmp_path))
     text = run(folder, monkeypatch, *options)
-    assert "With 9,000 rows (2.3 MB) the join is exact on average, whatever the strategy" in text
+    assert "With 9,000 rows (2.4 MB) the join is exact on average, whatever the strategy" in text
     assert 'Beware: The sample (67 minutes) is shorter than the window of "auctions"' in text
 
 
