@@ -8,8 +8,8 @@ import numpy as np
 
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, REF_BITS, REF_MASK
 from penstock.engine.retention.grid import CELL, EARLIER, LATER
-from penstock.engine.retention.kinds import GRID, HEAP, IJOIN, SAMPLE
 from penstock.engine.retention.residence_priority import RIPE, UNMATCHED, YOUNG
+from penstock.engine.retention.retained import Graded, Ordered, Residing, Sampled
 
 if TYPE_CHECKING:
     from penstock.engine.kernels.layout import Memory
@@ -23,26 +23,26 @@ def assert_sound(operator: Operator) -> None:
     everything = sorted(row for rows in queued for row in rows)
     assert len(set(everything)) == len(everything) == operator.store.held
     assert [len(rows) for rows in queued] == memory.streams["held"].tolist()
-    assert memory.streams["taken"].sum() == memory.rule["taken"][0] <= memory.rule["limit"][0]
     if memory.rule["has_costs"][0]:
-        assert memory.costs[everything].sum() == memory.rule["taken"][0]
+        assert memory.costs[everything].sum() == memory.rule["taken"][0] <= memory.rule["limit"][0]
+        assert memory.streams["taken"].sum() == memory.rule["taken"][0]
     else:
-        assert operator.store.held == memory.rule["taken"][0]
+        assert operator.store.held <= memory.rule["limit"][0]
     free = _free(memory)
     assert sorted(everything + free) == list(range(int(memory.rule["fresh_row"][0])))
     assert _chained(memory) == everything
     _check_monitored(memory, everything)
-    kind = memory.rule["retention"][0]
+    kind = type(memory.retained)
     for s, rows in enumerate(queued):
         free_to_go = [row for row in rows if memory.rows[row]["monitored"] == NOTHING]
         assert len(rows) - len(free_to_go) == memory.streams["monitored"][s]
-        if kind in (HEAP, SAMPLE):
+        if kind in (Ordered, Sampled):
             _check_heap(memory, s, free_to_go)
-        if kind == SAMPLE:
+        if kind is Sampled:
             _check_odds(memory, rows)
-        if kind == GRID:
+        if kind is Graded:
             _check_cells(memory, s, free_to_go)
-        if kind == IJOIN:
+        if kind is Residing:
             _check_residence(memory, s, free_to_go)
     for s, rows in enumerate(queued):
         _check_payload(operator, s, rows)

@@ -52,7 +52,7 @@ class Monitor:
 
     def begin_batch(self) -> None:
         """Forget what the batch before has shown."""
-        begin_batch(self._store.memory)
+        begin_batch(self._store.memory.of_any_kind)
         self._store.memory.rule["batch"] += 1
 
     def arrival_numbers(self) -> Integers:

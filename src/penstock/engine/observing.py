@@ -197,7 +197,7 @@ class Observer:
         memory = self._store.memory
         now = self.now or 0
         steps = part - int(memory.lives["now"][s])
-        expose_all(memory, s, now)
+        expose_all(memory.of_any_kind, s, now)
         factor = self._fade(steps / int(memory.lives["parts"][s]), self._lives()[s])
         changed = self._compare(s, now, factor**0.5)  # which is right is remembered twice as long
         fade_together(memory.matched[s], memory.exposed[s], factor)

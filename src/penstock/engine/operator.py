@@ -21,6 +21,7 @@ from penstock.engine.intake import (
     read_side,
 )
 from penstock.engine.kernels import layout
+from penstock.engine.kernels.layout import EQUAL
 from penstock.engine.kernels.loop import join
 from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
@@ -132,8 +133,11 @@ class Operator:
         )
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self.learned: LearnedArrays | None = None  # `state.save`: as it was saved last
-        self._partial = make_partial(count, plan.time.dtype)
-        self._ranges = make_ranges(count, plan.time.dtype, plan.values.dtype)
+        self._probing = (
+            make_partial(count, plan.time.dtype)
+            if plan.rule.kind == EQUAL
+            else make_ranges(count, plan.time.dtype, plan.values.dtype)
+        )
         # Kept, so that it stays as large.
         self._produced = make_results(
             count,
@@ -304,8 +308,7 @@ class Operator:
             self.store.reserve(stop - at, self.limits.most_rows)
             reached = join(
                 self.store.memory,
-                self._partial,
-                self._ranges,
+                self._probing,
                 arrivals,
                 at,
                 stop,

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.kernels.layout import REF_BITS, REF_MASK
-from penstock.engine.kernels.settle import settle
+from penstock.engine.kernels.settle import find_live, settle
 from penstock.engine.sizes import row_sizes, widest_row
 from penstock.engine.wide import combined, runs, take
 
@@ -68,11 +68,10 @@ class Payload:
 
     def live(self, number: int) -> Mask:
         """Return which rows of a sub-window are still in memory."""
-        window = self.sub_windows[number]
-        here = (number << REF_BITS) | np.arange(window.rows.size)
-        # A row's place in memory may have been reused since, also by a row of another stream.
-        rows = self._store.memory.rows
-        return (rows["ref"][window.rows] == here) & (rows["stream"][window.rows] == self._stream)
+        rows = self.sub_windows[number].rows
+        live = np.empty(rows.size, np.bool_)
+        find_live(self._store.memory.of_any_kind, rows, number, self._stream, live)
+        return live
 
     def count_live(self, number: int) -> int:
         """Count the rows of a sub-window that are still in memory."""
@@ -143,14 +142,18 @@ class Payload:
 
     def settle(self, rows: Indices) -> None:
         """Keep the given rows of the batch, which are in time order, and drop the other rows."""
-        index = self._store.memory.rows["ref"][rows] & REF_MASK
-        if self._batch_size <= MOST_BYTES:
-            sizes = np.zeros(rows.size, np.int64)
+        kept = rows.size
+        if kept and kept <= MOST_ROWS and self._batch_size <= MOST_BYTES:
+            cuts = [(0, kept)]
         else:
-            sizes = self.sizes(index)
-        for start, stop in runs(sizes, MOST_BYTES, MOST_ROWS):
-            table = _take(self.batch, index[start:stop], rows.size, self._batch_size)
-            self._add(table, rows[start:stop], self._widest)
+            index = self._store.memory.rows["ref"][rows] & REF_MASK
+            cuts = runs(self.sizes(index), MOST_BYTES, MOST_ROWS)
+        for start, stop in cuts:
+            self._add(
+                rows[start:stop].copy(),
+                self._widest,
+                lambda index: _take(self.batch, index, kept, self._batch_size),
+            )
         self.begin(self.batch.schema.empty_table())
         self._tidy()
 
@@ -173,21 +176,23 @@ class Payload:
         """Return the number of the sub-window with a serial."""
         return next(n for n, window in self.sub_windows.items() if window.serial == serial)
 
-    def _add(self, table: pa.Table, rows: Indices, widest: int) -> None:
+    def _add(self, rows: Indices, widest: int, table_of: Callable[[Integers], pa.Table]) -> None:
+        """Make a sub-window; `table_of` returns its table by the places where rows were before."""
         number = self._free_number()
         memory = self._store.memory
         memory.dead[self._stream, number] = 0
-        window = SubWindow(
+        before, arrival_numbers = np.empty((2, rows.size), np.int64)
+        likeliness = np.empty(rows.size)
+        settle(memory.of_any_kind, rows, number, before, arrival_numbers, likeliness)
+        self.sub_windows[number] = SubWindow(
             self.next_serial,
-            table,
-            rows.copy(),
-            np.empty(rows.size, np.int64),
-            np.empty(rows.size, np.float64),
+            table_of(before),
+            rows,
+            arrival_numbers,
+            likeliness,
+            ratings=self._store.retention.ratings(memory, rows.astype(np.int64)),
             widest=widest,
         )
-        settle(memory, window.rows, number, window.arrival_numbers, window.likeliness)
-        window.ratings = self._store.retention.ratings(memory, window.rows.astype(np.int64))
-        self.sub_windows[number] = window
         self.next_serial += 1
 
     def _free_number(self) -> int:
@@ -223,7 +228,7 @@ class Payload:
         before = {n: self.sub_windows[n] for n in order[:first]}
         after = {n: self.sub_windows[n] for n in order[first + len(numbers) :]}
         self.sub_windows = before | after
-        self._add(table, rows, max(window.widest for window in windows))
+        self._add(rows, max(window.widest for window in windows), lambda _: table)
         (made,) = self.sub_windows.keys() - before.keys() - after.keys()
         self.sub_windows = before | {made: self.sub_windows[made]} | after
 

@@ -222,7 +222,7 @@ class Rater:
             return
         self._rated[s] = arrived
         rows = np.empty(held, gathered_type(self._plan.time.dtype, self._plan.values.dtype))
-        rows = rows[: gather(memory, s, rows)]
+        rows = rows[: gather(memory.of_any_kind, s, rows)]
         likely = rows["likeliness"]
         if retention.reads_likeliness_again:
             likely = observer.likeliness.of(s, rows["value"], rows["key_word"])

@@ -2,7 +2,7 @@
 
 They wait in time order, in chunks of a few megabytes that are written once: when only a part of one
 has taken part, what is left of it is known by the time up to which rows have. On Spark the chunks
-are in the state store; a replay keeps them, packed.
+are in the state store; a replay keeps them, packed unless they are small.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penstock.engine.identity import content_hashes
 from penstock.engine.ipc import from_ipc, to_ipc
-from penstock.engine.sizes import row_sizes
+from penstock.engine.sizes import row_sizes, table_size
 from penstock.engine.wide import runs, take
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 4 << 20
 # Packed bytes that come back into memory at a time.
 _STEP_BYTES = 32 << 20
+# Bytes of chunks that are packed only when they are saved.
+_SMALL = 64 << 10
 # Packed bytes that stay at hand although they have been saved: the last rows of a micro-batch as a
 # rule, which are wanted again in the next.
 _AT_HAND = 4 << 20
@@ -41,9 +43,9 @@ class Chunk:
     least: int | float  # time
     greatest: int | float
     rows: int
-    size: int  # packed
-    data: bytes | None  # None if it has been saved, and is not at hand
-    left: pa.Table | None = None  # what is left of it once a part has been released
+    size: int  # packed, unless it is small
+    data: bytes | None  # packed; None if it is small, or has been saved and is not at hand
+    left: pa.Table | None = None  # a small one; what is left of one once a part has been released
 
 
 class Spool:
@@ -83,15 +85,18 @@ class Spool:
 
     def add(self, s: int, table: pa.Table, times: Array, mask: Mask) -> None:
         """Let some rows of a table wait."""
-        index = np.flatnonzero(mask)
-        # Among equals by what they hold, so that what is saved follows from the rows.
-        index = index[np.lexsort((content_hashes(table)[index], times[index]))]
-        sizes = row_sizes(table)[index]
-        for start, stop in runs(sizes, _CHUNK_BYTES, index.size):
-            part = index[start:stop]
-            data = to_ipc(take([table], part, table.nbytes))
-            first, last = times[part[0]].item(), times[part[-1]].item()
-            chunk = Chunk(self._serials, first, last, part.size, len(data), data)
+        waiting, times = _in_order(take([table], np.flatnonzero(mask), table.nbytes), times[mask])
+        size = table_size(waiting)
+        cuts = [(0, times.size)]
+        if size > _CHUNK_BYTES:
+            cuts = runs(row_sizes(waiting), _CHUNK_BYTES, times.size)
+        for start, stop in cuts:
+            rows = waiting.slice(start, stop - start)
+            first, last = times[start].item(), times[stop - 1].item()
+            chunk = Chunk(self._serials, first, last, stop - start, size, None, rows)
+            if size > _SMALL:
+                chunk.data, chunk.left = to_ipc(rows), None
+                chunk.size = len(chunk.data)
             self.chunks[s].append(chunk)
             self._serials += 1
 
@@ -149,6 +154,8 @@ class Spool:
 
     def data(self, s: int, chunk: Chunk) -> bytes:
         """Return the packed rows of a chunk."""
+        if chunk.data is None and chunk.left is not None:
+            chunk.data = to_ipc(chunk.left)
         if chunk.data is not None:
             return chunk.data
         assert self.fetch is not None  # it was saved by whom it is to be had from  # noqa: S101
@@ -164,7 +171,7 @@ class Spool:
             return
         for chunks in self.chunks:
             for chunk in chunks:
-                chunk.data = None
+                chunk.data = chunk.left = None
 
     def save(self) -> dict[str, Any]:
         """Return what a restart needs besides the chunks."""
@@ -186,3 +193,19 @@ class Spool:
             [Chunk(**dict(zip(names, each, strict=True)), data=None) for each in chunks]
             for chunks in saved["chunks"]
         ]
+
+
+def _in_order(table: pa.Table, times: Array) -> tuple[pa.Table, Array]:
+    """Return rows in time order, among equals by what they hold: what is saved follows from rows.
+
+    >>> table, times = _in_order(pa.table({"x": [1, 2, 3]}), np.array([5, 3, 4]))
+    >>> table.column("x").to_pylist(), times.tolist()
+    ([2, 3, 1], [3, 4, 5])
+    """
+    order = np.argsort(times, kind="stable")
+    ordered = times[order]
+    if np.any(ordered[1:] == ordered[:-1]):
+        order = np.lexsort((content_hashes(table), times))
+    elif np.all(times[1:] > times[:-1]):
+        return table, times
+    return take([table], order, table.nbytes), ordered

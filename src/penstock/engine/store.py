@@ -58,7 +58,6 @@ class Store:
         streams["clock"] = streams["horizon"] = layout.NEVER
         streams["share"] = 1.0 / count
         rule = rule_record(plan)
-        rule["retention"] = retention.kind
         rule["threshold"] = rule["probe_chance"] = rule["insert_chance"] = 1.0
         divided = np.zeros(count, layout.life_type(time))
         divided["span"] = lives.spans
@@ -128,7 +127,7 @@ class Store:
         if self.memory.rule["kind"][0] != layout.EQUAL:
             self._reserve_buckets(needed if limit is None else min(needed, limit))
         elif self.memory.rule["spare_slots"][0] < arrivals:
-            rebuild(self.memory)
+            rebuild(self.memory.of_any_kind)
             # Rebuilding again is due only after half of all slots have been given out.
             capacity = len(self.memory.slots)
             spare = int(self.memory.rule["spare_slots"][0])
@@ -142,7 +141,7 @@ class Store:
         size = 1 << max(10, (rows - 1).bit_length())
         slots = np.zeros((size, self.memory.slots.shape[1]), np.int64)
         self.memory = self.memory._replace(slots=slots)
-        relink(self.memory)
+        relink(self.memory.of_any_kind)
 
     def _reserve_rows(self, needed: int) -> None:
         rows = self.memory.rows
@@ -173,7 +172,7 @@ class Store:
         slots[: len(old)] = old
         table = np.zeros(1 << (2 * capacity - 1).bit_length(), np.int64)
         self.memory = self.memory._replace(slots=slots, table=table)
-        rebuild(self.memory)
+        rebuild(self.memory.of_any_kind)
 
     def reserve_sub_windows(self, number: int) -> None:
         """Make room to count the dead of sub-windows up to a number."""
@@ -194,14 +193,14 @@ class Store:
             queue = np.full(sum(sizes), layout.NOTHING, np.int32)
             base = 0
             for s, size in enumerate(sizes):
-                pack(self.memory, s, queue, base)
+                pack(self.memory.of_any_kind, s, queue, base)
                 self.retention.queue_moved(self.memory, s)
                 base += size
             self.memory = self.memory._replace(queue=queue)
         places = [np.empty(t.size, np.int32) for t in times]
         for s, t in enumerate(times):
             if t.size:
-                make_places(self.memory, s, t, places[s])
+                make_places(self.memory.of_any_kind, s, t, places[s])
         return places
 
 

@@ -60,7 +60,7 @@ def take_in(store: Store, s: int, at: int, place: Place, row: int) -> None:
     memory.rows[row]["monitored"] = NOTHING
     memory.queue[memory.streams["base"][s] + at] = row
     memory.streams["head"][s] = min(memory.streams["head"][s], at)
-    retention.enter(memory, row, s)
+    retention.enter(memory, row, s, 0)
     place.row = row
 
 

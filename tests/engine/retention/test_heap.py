@@ -83,9 +83,9 @@ def test_an_arrival_goes_if_it_is_rated_lower_than_the_lowest(favours_held: bool
     store = make_store(order=LowestRating())
     store.retention.apply(store.memory, LowestRating(favours_held), ())
     store.memory.retained.heap.keys[3] = 0.5
-    assert fast.yields(store.memory, 0.4, 3)
-    assert fast.yields(store.memory, 0.5, 3) == favours_held
-    assert not fast.yields(store.memory, 0.6, 3)
+    assert fast.is_lower(store.memory, 0.4, 3)
+    assert fast.is_lower(store.memory, 0.5, 3) == favours_held
+    assert not fast.is_lower(store.memory, 0.6, 3)
 
 
 def check(memory: Memory, line: int, heap: NaiveHeap) -> None:

@@ -43,7 +43,8 @@ def make_memory(
 
 def settings(memory: Memory) -> Array:
     """Return what holds for the whole sample."""
-    return memory.retained.sample.settings
+    found: Array = memory.retained.sample.settings
+    return found
 
 
 def arriving(draw: float, expected: float = 1.0, stream: int = 0, place: int = 0) -> Array:

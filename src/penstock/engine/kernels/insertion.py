@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 
 
 @inner
-def cost_of(memory: Memory, arrival: np.void) -> int:
-    """Return how much of the limit an arrival would take up."""
-    return wide(arrival["cost"]) if memory.rule[0]["has_costs"] else wide(1)
-
-
-@inner
 def insert(
     memory: Memory,
     arrival: np.void,
@@ -69,15 +63,14 @@ def insert(
         monitor(memory, row, arrival)
     else:
         dispatch.enter(memory, row, stream, wide(arrival["grade"]))
-    cost = cost_of(memory, arrival)
     if rule["has_costs"]:
-        memory.costs[row] = cost
+        memory.costs[row] = arrival["cost"]
+        streams[stream]["taken"] += arrival["cost"]
+        rule["taken"] += arrival["cost"]
+        rule["taken_most"] = max(rule["taken_most"], rule["taken"])
     streams[stream]["held"] += 1
-    streams[stream]["taken"] += cost
     streams[stream]["inserted"] += 1
     rule["held"] += 1
-    rule["taken"] += cost
-    rule["taken_most"] = max(rule["taken_most"], rule["taken"])
     streams[stream]["held_most"] = max(streams[stream]["held_most"], streams[stream]["held"])
     if rule["held"] > rule["held_most"]:
         rule["held_most"] = rule["held"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,6 +18,17 @@ wide = cast("Callable[[Any], int]", np.int64)
 """Converts a whole number to 64 bits, as whole numbers are inside the kernels."""
 NO: Final = cast("bool", np.bool_(False))  # noqa: FBT003
 """False, as an argument of an inner function."""
+
+INLINED: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "error_model": "numpy",
+        "forceinline": True,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": True,
+        "_nrt": False,
+    }
+)
+"""Options of functions that are compiled into each kernel that calls them."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -40,13 +52,7 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
     Pass whole numbers through `wide`, also literals and elements of arrays of smaller numbers.
     Otherwise the function is compiled again for each type.
     """
-    return njit(
-        error_model="numpy",
-        forceinline=True,
-        no_cfunc_wrapper=True,
-        no_cpython_wrapper=True,
-        _nrt=False,
-    )(function)
+    return njit(**INLINED)(function)
 
 
 def rare(function: Callable[P, R]) -> Callable[P, R]:

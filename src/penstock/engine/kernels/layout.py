@@ -9,7 +9,7 @@ for life, so that what is lost can be estimated; what is *retained* says which r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,6 @@ REF_MASK: Final = (1 << REF_BITS) - 1
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Bytes, DType, Floats, Indices, Integers
-    from penstock.engine.retention.retained import Retained
 
 
 def row_type(time: DType, value: DType) -> DType:
@@ -133,7 +132,7 @@ def stream_type(time: DType) -> DType:
             ("tail", np.int64),
             ("newest", np.int64),  # beyond this place all are still to come
             ("held", np.int64),
-            ("taken", np.int64),  # of the limit, by those held
+            ("taken", np.int64),  # of the limit, where `has_costs`
             ("monitored", np.int64),  # of those held
             ("held_most", np.int64),
             ("held_at_most", np.int64),  # when the join as a whole held most
@@ -167,7 +166,6 @@ def rule_type(value: DType) -> DType:
             ("top", value),
             ("edge", value),  # values beyond it are in one bucket: number `last_bucket`
             ("last_bucket", np.int64),  # 0 if there is no such edge
-            ("retention", np.int64),  # one of `engine.retention.kinds`
             ("emits_drawn", np.int64),  # whether only drawn matches are emitted
             ("sheds", np.int64),  # whether arrivals may leave out steps
             (
@@ -178,7 +176,7 @@ def rule_type(value: DType) -> DType:
             ("held_most", np.int64),
             ("limit", np.int64),  # that all rows held may take up together; see `engine.limits`
             ("has_costs", np.int64),  # whether rows take up different parts of it, or 1 each
-            ("taken", np.int64),
+            ("taken", np.int64),  # where it has; else `held` is
             ("taken_most", np.int64),
             ("arrivals", np.int64),  # so far: the next arrival's number
             ("free_row", np.int64),  # head of the list of free rows, linked through `next`
@@ -269,4 +267,9 @@ class Memory(NamedTuple):
     lives: Array  # one per stream
     matched: Floats  # matched[s, part of its life]: what monitored rows matched, weighted
     exposed: Floats  # and how long they were in it, in parts, weighted
-    retained: Retained  # each kind of retention's own arrays
+    retained: Any  # the arrays of the kind of retention in use, one of `engine.retention.retained`
+
+    @property
+    def of_any_kind(self) -> Memory:
+        """The same without what is retained, for kernels that are compiled once for all kinds."""
+        return self._replace(retained=())

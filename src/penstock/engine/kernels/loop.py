@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.index import find
-from penstock.engine.kernels.insertion import insert
-from penstock.engine.kernels.jit import NO, inner, kernel, rare, wide
+from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
-    EQUAL,
     NO_KEY,
     NOT_ADMITTED,
     NOT_INSERTED,
@@ -17,17 +14,15 @@ from penstock.engine.kernels.layout import (
     UNSEEN,
     Memory,
 )
-from penstock.engine.kernels.prefetch import prefetch
-from penstock.engine.kernels.probe_equal import Partial, probe_equal
-from penstock.engine.kernels.probe_range import Ranges, probe_range
+from penstock.engine.kernels.probing import probe, read_ahead, slot_of_key
 from penstock.engine.kernels.removal import remove
 from penstock.engine.kernels.results import ENOUGH
-from penstock.engine.retention.kinds import KEEP_ALL
-from penstock.engine.retention.room import take_in
-from penstock.engine.retention.thinning import sift
+from penstock.engine.retention.room import keep_drawn, take_in
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array
+    from penstock.engine.kernels.probe_equal import Partial
+    from penstock.engine.kernels.probe_range import Ranges
     from penstock.engine.kernels.results import Results
 
 
@@ -95,8 +90,7 @@ def _count_shed(memory: Memory, stream: int, actions: int) -> None:
 @kernel
 def join(
     memory: Memory,
-    partial: Partial,
-    ranges: Ranges,
+    probing: Partial | Ranges,
     arrivals: Array,
     start: int,
     stop: int,
@@ -109,14 +103,9 @@ def join(
     """
     rule = memory.rule[0]
     streams = memory.streams
-    slots = results.prefetched
-    equal = rule["kind"] == EQUAL
     sheds = rule["sheds"] != 0
-    first = start
     for at in range(start, stop):
-        if equal and (at - start) % slots.size == 0:
-            first = at
-            prefetch(memory, arrivals, at, min(at + slots.size, stop), results)
+        read_ahead(memory, probing, arrivals, at, start, stop, results)
         arrival = arrivals[at]
         stream = wide(arrival["stream"])
         actions = wide(arrival["actions"])
@@ -135,24 +124,14 @@ def join(
         if sheds:
             rule["probe_chance"] = memory.chances[at, 0]
             rule["insert_chance"] = memory.chances[at, 1]
-        slot = wide(NOTHING)
         before = results.produced[0]
-        if equal:
-            slot = slots[at - first]
-            if slot == NOTHING:
-                slot = find(memory, arrival["key_word"], wide(0))
-        fits = True
-        if not actions & NOT_PROBED:
-            if equal:
-                fits = probe_equal(memory, partial, arrival, slot, results)
-            else:
-                fits = probe_range(memory, ranges, arrival, results)
-        if not fits:
+        slot = slot_of_key(memory, probing, arrival, at - start, results)
+        if not actions & NOT_PROBED and not probe(memory, probing, arrival, slot, results):
             return at
         if actions != 0:
             _count_shed(memory, stream, actions)
         if rule["emits_drawn"]:
-            sift(memory, results, before)
+            keep_drawn(memory, results, before)
         rule["found"] = results.produced[0] - before
         number = rule["arrivals"]
         rule["arrivals"] = number + 1
@@ -163,8 +142,6 @@ def join(
         elif actions & NOT_INSERTED:
             streams[stream]["not_inserted"] += 1
             memory.queue[place] = NOTHING
-        elif rule["retention"] == KEEP_ALL:
-            insert(memory, arrival, slot, number, NO, 0.0)
         elif not take_in(memory, arrival, slot, number):
             streams[stream]["dropped"] += 1
             streams[stream]["ended"] += 1

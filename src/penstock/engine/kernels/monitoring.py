@@ -83,9 +83,7 @@ def _lower(memory: Memory, threshold: float) -> None:
     rule["threshold"] = threshold
     for at in range(rule["monitored"] - 1, -1, -1):
         if monitored[at]["draw"] >= threshold:
-            # The grade of an average row: it is graded again when rows are.
-            grid = memory.retained.grid.grids[0]
-            release(memory, at, grid["cells"] // grid["ages"] // 2)
+            release(memory, at, wide(dispatch.average_grade(memory)))  # until rows are graded again
         else:
             monitored[at]["chance"] = min(monitored[at]["chance"], threshold)
 
@@ -151,14 +149,13 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     rows = memory.rows
     members = results.members
     weighs = memory.rule[0]["weighs"] != 0
-    kind = memory.rule[0]["retention"]
     for at in range(start, stop):
         if weighs:
             results.stands_for[at] = 0.0
-        dispatch.emitted(memory, kind, arrival, results, at)
+        dispatch.emitted(memory, arrival, results, at)
         for one in range(members.shape[1]):
             row = wide(members[at, one])
-            dispatch.matched(memory, kind, row)
+            dispatch.matched(memory, row)
             if rows[row]["matches"] < MOST_MATCHES:
                 rows[row]["matches"] += 1
             if rows[row]["monitored"] != NOTHING:

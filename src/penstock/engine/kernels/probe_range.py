@@ -230,6 +230,7 @@ def probe_range(
     memory: Memory,
     ranges: Ranges,
     arrival: np.void,
+    slot: int,
     results: Results,
 ) -> bool:
     """Append all results of one arriving row; if they do not fit, append none and return False."""

@@ -37,7 +37,7 @@ def pack(memory: Memory, stream: int, into: Indices, base: int) -> None:
 
 @kernel
 def make_places(memory: Memory, stream: int, times: Array, places: Indices) -> None:
-    """Give each of a stream's coming rows (in time order) its place in the queue.
+    """Find the places of a stream's coming rows (in time order) in its queue.
 
     Rows that are held and are newer than the first of them move up; among equal times the rows
     that are held come first. The queue must have room for `times.size` more.

@@ -39,11 +39,11 @@ def remove(memory: Memory, row: int) -> None:
     rows[row]["ref"] = NOTHING
     rows[row]["next"] = rule["free_row"]
     rule["free_row"] = row
-    cost = wide(memory.costs[row]) if rule["has_costs"] else wide(1)
     rule["held"] -= 1
-    rule["taken"] -= cost
     streams[stream]["held"] -= 1
-    streams[stream]["taken"] -= cost
+    if rule["has_costs"]:
+        rule["taken"] -= memory.costs[row]
+        streams[stream]["taken"] -= memory.costs[row]
 
 
 @inner

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
 # Rows for which the loop prefetches at a time: see `prefetch`.
-_PREFETCHED = 64
+PREFETCHED = 64
 # Fields of `Results` with one entry for each result.
 _COLUMNS = 7
 # Results that are turned into Arrow at a time: enough to make the cost per result small, few
@@ -54,8 +54,8 @@ def make_results(
         np.empty(witnesses),
         np.empty(witnesses, np.int64),
         np.zeros(1, np.int64),
-        np.empty(_PREFETCHED, np.int64),
-        np.empty(_PREFETCHED, np.int64),
+        np.empty(PREFETCHED, np.int64),
+        np.empty(PREFETCHED, np.int64),
         np.zeros(1, np.int64),
     )
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from penstock.engine.retention.kinds import KEEP_ALL
-from penstock.engine.retention.retained import Retained, unused
+from penstock.engine.retention.retained import KeepAll
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +27,6 @@ class Retention:
         For each stream the parts into which a row's life is divided.
     """
 
-    kind: ClassVar[int] = KEEP_ALL
     row_bytes: ClassVar[int] = 0  # what a row costs more than in the exact join
     # Rows are rated again after so many arrivals for each: it must cost little beside the join
     # itself. 0 for never.
@@ -39,11 +37,12 @@ class Retention:
         self.order = order
         self.parts = tuple(parts)
 
-    def make(self, time: DType, streams: int) -> Retained:
+    def make(self, time: DType, streams: int) -> Any:  # noqa: ANN401  # one of `retained`
         """Return its arrays, for a memory that has room for no row yet."""
-        return unused(time, streams)
+        del time, streams
+        return KeepAll()
 
-    def grown(self, retained: Retained, size: int) -> Retained:
+    def grown(self, retained: Any, size: int) -> Any:  # noqa: ANN401
         """Return the arrays with room for so many rows."""
         del size
         return retained

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from penstock.engine.kernels.jit import inner, kernel
+from penstock.engine.kernels.jit import inner, kernel, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
 
 if TYPE_CHECKING:
@@ -156,13 +156,35 @@ def lowest(memory: Memory, stream: int) -> int:
 
 
 @inner
+def first_to_go(memory: Memory, stream: int, before: int) -> int:
+    """Return the row with the lowest score of those that may leave, or NOTHING."""
+    if memory.streams[stream]["held"] == memory.streams[stream]["monitored"]:
+        return wide(NOTHING)
+    return wide(lowest(memory, stream))
+
+
+@inner
 def is_lower(memory: Memory, stream: int, time: float, grade: int, victim: int) -> bool:
     """Return whether an arrival's score is lower than that of its stream's lowest row."""
     cell = cell_of(memory, stream, time, grade)
     other = memory.retained.grid.links[victim, CELL]
     if cell == other:
-        return memory.retained.grid.rising[stream, cell] != 0
-    return memory.retained.grid.ranks[stream, cell] < memory.retained.grid.ranks[stream, other]
+        return bool(memory.retained.grid.rising[stream, cell] != 0)
+    ranks = memory.retained.grid.ranks
+    return bool(ranks[stream, cell] < ranks[stream, other])
+
+
+@inner
+def yields(memory: Memory, arrival: np.void, stream: int, victim: int) -> bool:
+    """Return whether an arrival goes rather than the row of the lowest score."""
+    return is_lower(memory, stream, arrival["time"], wide(arrival["grade"]), victim)
+
+
+@inner
+def average(memory: Memory) -> int:
+    """Return the grade of an average row."""
+    grid = memory.retained.grid.grids[0]
+    return wide(grid["cells"] // grid["ages"] // 2)
 
 
 @kernel

@@ -148,13 +148,46 @@ def lowest(memory: Memory, line: int) -> int:
     return wide(heap.lines[line, 0]) if heap.sizes[line] > 0 else wide(NOTHING)
 
 
+# --- The steps of a kind of retention with a heap for each stream
+
+
 @inner
-def yields(memory: Memory, rating: float, victim: int) -> bool:
-    """Return whether an arrival with a rating goes rather than the lowest row."""
+def begin(memory: Memory, row: int, key: float) -> None:
+    """Note the key of a row."""
+    memory.retained.heap.keys[row] = key
+
+
+@inner
+def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
+    """Let a row be one of those that may leave."""
+    push(memory, stream, row)
+
+
+@inner
+def leave(memory: Memory, row: int, stream: int) -> None:
+    """Take a row out of its stream's heap."""
+    remove(memory, stream, row)
+
+
+@inner
+def first_to_go(memory: Memory, stream: int, before: int) -> int:
+    """Return a stream's row with the lowest key, or NOTHING."""
+    return lowest(memory, stream)
+
+
+@inner
+def is_lower(memory: Memory, rating: float, victim: int) -> bool:
+    """Return whether an arrival with a rating goes rather than the row of the lowest."""
     key = memory.retained.heap.keys[victim]
     if rating < key:
         return True
-    return memory.retained.heap.favours_held[0] != 0 and rating == key
+    return bool(memory.retained.heap.favours_held[0] != 0 and rating == key)
+
+
+@inner
+def yields(memory: Memory, arrival: np.void, stream: int, victim: int) -> bool:
+    """Return whether an arrival goes rather than the row of the lowest rating."""
+    return is_lower(memory, arrival["rating"], victim)
 
 
 @kernel

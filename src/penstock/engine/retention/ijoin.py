@@ -159,7 +159,7 @@ def _join_heap(memory: Memory, row: int, stream: int) -> None:
 
 
 @inner
-def enter(memory: Memory, row: int, stream: int) -> None:
+def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
     """Let a row that is not monitored, or no longer, be one of those that may leave."""
     record = memory.retained.ijoin.residences[stream]
     place = memory.rows[row]["place"]
@@ -353,8 +353,16 @@ def _lowest(memory: Memory, stream: int, line: int, found: int) -> int:
     return found
 
 
+@inner
+def first_to_go(memory: Memory, stream: int, before: int) -> int:
+    """Return the row of a stream that leaves first, or NOTHING."""
+    if memory.streams[stream]["held"] == memory.streams[stream]["monitored"]:
+        return wide(NOTHING)
+    return wide(_first_of_some(memory, stream))
+
+
 @rare
-def first_to_go(memory: Memory, stream: int) -> int:
+def _first_of_some(memory: Memory, stream: int) -> int:
     """Return the row of a stream that leaves first: of the mature, or of all if none is."""
     record = memory.retained.ijoin.residences[stream]
     now = latest(memory)

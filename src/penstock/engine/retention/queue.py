@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from penstock.engine.kernels.jit import inner
+from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import NOTHING, PENDING, Memory
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def make(streams: int) -> QueueArrays:
 
 
 @inner
-def enter(memory: Memory, row: int, stream: int) -> None:
+def enter(memory: Memory, row: int, stream: int, grade: int) -> None:
     """Let a row be one of those that may leave."""
     first = memory.retained.queue.first
     first[stream] = min(first[stream], memory.rows[row]["place"])
@@ -50,5 +50,5 @@ def oldest(memory: Memory, stream: int, before: int) -> int:
     for at in range(first, stop):
         row = queue[base + at]
         if row >= 0 and rows[row]["monitored"] == NOTHING:
-            return row
-    return NOTHING
+            return wide(row)
+    return wide(NOTHING)

@@ -208,7 +208,7 @@ def compute(memory: Memory, stream: int, now: float) -> None:
 
 
 @rare
-def note_quality(memory: Memory, importance: float, results: Results, at: int) -> None:
+def _note_quality(memory: Memory, importance: float, results: Results, at: int) -> None:
     """Add the importance of a result, its members' and the arriving row's, to the total."""
     rule = memory.rule[0]
     of_result = importance
@@ -223,3 +223,10 @@ def note_quality(memory: Memory, importance: float, results: Results, at: int) -
         else:
             of_result += other
     memory.retained.ijoin.quality[0] += of_result
+
+
+@inner
+def note_result(memory: Memory, arrival: np.void, results: Results, at: int) -> None:
+    """Note a result, where it says whether priorities are to be computed again."""
+    if memory.retained.ijoin.residences[0]["scheme"] == ADAPTIVE:
+        _note_quality(memory, arrival["rating"], results, at)

@@ -1,32 +1,48 @@
-"""The arrays of all kinds of retention: those that are not in use are empty."""
+"""The arrays of each kind of retention: their type says to the compiled loop which kind it is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from penstock.engine.retention import grid, heap, ijoin, queue, sample
-
 if TYPE_CHECKING:
-    from penstock.engine.arrays import DType
+    from penstock.engine.retention.grid import GridArrays
+    from penstock.engine.retention.heap import HeapArrays
+    from penstock.engine.retention.queue import QueueArrays
     from penstock.engine.retention.residence_priority import IjoinArrays
+    from penstock.engine.retention.sample import SampleArrays
 
 
-class Retained(NamedTuple):
-    """One group of arrays for each kind; two kinds are made of heaps."""
+class KeepAll(NamedTuple):
+    """The exact join's: no row leaves before its time."""
 
-    queue: queue.QueueArrays
-    heap: heap.HeapArrays
-    grid: grid.GridArrays
-    sample: sample.SampleArrays
+
+class Queued(NamedTuple):
+    """The oldest row leaves first."""
+
+    queue: QueueArrays
+
+
+class Ordered(NamedTuple):
+    """The row of the lowest rating leaves first: a heap for each stream."""
+
+    heap: HeapArrays
+
+
+class Graded(NamedTuple):
+    """The row of the lowest score leaves first."""
+
+    grid: GridArrays
+
+
+class Sampled(NamedTuple):
+    """Rows leave a sample; a heap for each stream."""
+
+    heap: HeapArrays
+    sample: SampleArrays
+
+
+class Residing(NamedTuple):
+    """The row of the lowest residence priority leaves first: two heaps for each stream."""
+
+    heap: HeapArrays
     ijoin: IjoinArrays
-
-
-def unused(time: DType, streams: int) -> Retained:
-    """Return the arrays of a join that retains all rows."""
-    return Retained(
-        queue.make(streams),
-        heap.make(0),
-        grid.make(streams, 1, 0),
-        sample.make(),
-        ijoin.make(time, streams),
-    )

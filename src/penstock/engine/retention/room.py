@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.insertion import cost_of, insert
-from penstock.engine.kernels.jit import inner, kernel, wide
+from penstock.engine.kernels.by_type import by_retention
+from penstock.engine.kernels.costs import cost_of, taken_by
+from penstock.engine.kernels.insertion import insert
+from penstock.engine.kernels.jit import NO, inner, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
-from penstock.engine.kernels.monitoring import is_chosen, keep_to_quota
+from penstock.engine.kernels.monitoring import is_chosen
 from penstock.engine.kernels.removal import evict
-from penstock.engine.retention import dispatch, sample, thinning
-from penstock.engine.retention.kinds import SAMPLE
+from penstock.engine.retention import dispatch, thinning
+from penstock.engine.retention.retained import KeepAll, Sampled
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from penstock.engine.kernels.results import Results
 
 
 @inner
@@ -27,30 +31,16 @@ def _most_over_share(memory: Memory, newcomer: int, cost: int) -> int:
     most = newcomer
     excess = 0.0
     if newcomer != NOTHING:
-        excess = streams[newcomer]["taken"] + cost - limit * streams[newcomer]["share"]
+        taken = taken_by(memory, streams[newcomer])
+        excess = taken + cost - limit * streams[newcomer]["share"]
     for stream in range(streams.size):
-        over = streams[stream]["taken"] - limit * streams[stream]["share"]
+        over = taken_by(memory, streams[stream]) - limit * streams[stream]["share"]
         if stream == newcomer or streams[stream]["held"] == streams[stream]["monitored"]:
             continue
         if most == NOTHING or over > excess:
             most = stream
             excess = over
     return most
-
-
-@kernel
-def keep_to_limit(memory: Memory) -> None:
-    """Evict what is too much, where the limit itself has fallen."""
-    rule = memory.rule[0]
-    while rule["taken"] > rule["limit"]:
-        if rule["held"] == rule["monitored"]:
-            rule["quota"] = rule["monitored"] - 1
-            keep_to_quota(memory)
-        if rule["retention"] == SAMPLE:
-            thinning.lower(memory, sample.first_to_go(memory))
-            continue
-        stream = _most_over_share(memory, wide(NOTHING), wide(0))
-        evict(memory, dispatch.first_to_go(memory, stream, memory.queue.size))
 
 
 @inner
@@ -64,7 +54,7 @@ def _make_room(memory: Memory, arrival: np.void, monitored: bool) -> bool:  # no
     cost = cost_of(memory, arrival)
     if cost > rule["limit"]:
         return False  # or all would leave for nothing
-    while rule["taken"] + cost > rule["limit"]:
+    while taken_by(memory, rule) + cost > rule["limit"]:
         stream = _most_over_share(memory, newcomer, cost)
         before = memory.queue.size
         if stream == newcomer and not monitored:
@@ -84,12 +74,22 @@ def _make_room(memory: Memory, arrival: np.void, monitored: bool) -> bool:  # no
 
 
 @inner
+def _put_in(memory: Memory, arrival: np.void, slot: int, number: int) -> bool:
+    """Insert a row where all are kept."""
+    insert(memory, arrival, slot, number, NO, 0.0)
+    return True
+
+
+@by_retention({KeepAll: _put_in, Sampled: thinning.draw_in})
 def take_in(memory: Memory, arrival: np.void, slot: int, number: int) -> bool:
     """Insert a row, if need be after others have left for it; return whether it was inserted."""
-    if memory.rule[0]["retention"] == SAMPLE:
-        return thinning.draw_in(memory, arrival, slot, number)
     monitored = is_chosen(memory, arrival["draw"])
     if not _make_room(memory, arrival, monitored):
         return False
     insert(memory, arrival, slot, number, monitored, arrival["rating"])
     return True
+
+
+@by_retention({Sampled: thinning.sift})
+def keep_drawn(memory: Memory, results: Results, start: int) -> None:
+    """Leave of the latest results those that were drawn."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from penstock.engine.kernels.layout import NOTHING
-from penstock.engine.retention import grid, heap, ijoin, kinds, sample
+from penstock.engine.retention import grid, heap, ijoin, queue, sample
 from penstock.engine.retention import residence_priority as merits
 from penstock.engine.retention.base import Retention
+from penstock.engine.retention.retained import Graded, Ordered, Queued, Residing, Sampled
 from penstock.errors import SpecificationError, must
 from penstock.strategies import (
     LowestRating,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from penstock.engine.arrays import Array, DType, Floats, Integers
     from penstock.engine.kernels.layout import Memory
-    from penstock.engine.retention.retained import Retained
 
 __all__ = ["retention_for"]
 
@@ -44,7 +44,10 @@ _RESIDENCE_FIELDS = ("decisions", "epoch", "computed_at", "arrivals", "seen", "q
 class OldestFirst(Retention):
     """The oldest row leaves first."""
 
-    kind: ClassVar[int] = kinds.QUEUE
+    def make(self, time: DType, streams: int) -> Queued:
+        """Return what is known of the streams' queues."""
+        del time
+        return Queued(queue.make(streams))
 
     def queue_moved(self, memory: Memory, s: int) -> None:
         """Begin to look for the oldest row at the start."""
@@ -54,13 +57,12 @@ class OldestFirst(Retention):
 class LowestRatingFirst(Retention):
     """The row of the lowest rating leaves first."""
 
-    kind: ClassVar[int] = kinds.HEAP
-
-    def make(self, time: DType, streams: int) -> Retained:
+    def make(self, time: DType, streams: int) -> Ordered:
         """Return a heap for each stream."""
-        return super().make(time, streams)._replace(heap=heap.make(streams))
+        del time
+        return Ordered(heap.make(streams))
 
-    def grown(self, retained: Retained, size: int) -> Retained:
+    def grown(self, retained: Ordered, size: int) -> Ordered:
         """Return the heaps with room for so many rows."""
         return retained._replace(heap=heap.grown(retained.heap, size))
 
@@ -83,7 +85,6 @@ class LowestRatingFirst(Retention):
 class LowestScoreFirst(Retention):
     """The row of the lowest score leaves first."""
 
-    kind: ClassVar[int] = kinds.GRID
     rates_again_every: ClassVar[int] = 4
 
     @property
@@ -91,12 +92,12 @@ class LowestScoreFirst(Retention):
         assert isinstance(self.order, LowestScore)  # noqa: S101  # `retention_for` has chosen by it
         return self.order
 
-    def make(self, time: DType, streams: int) -> Retained:
+    def make(self, time: DType, streams: int) -> Graded:
         """Return the cells of each stream."""
-        cells = grid.make(streams, self._order.grades, *self.parts)
-        return super().make(time, streams)._replace(grid=cells)
+        del time
+        return Graded(grid.make(streams, self._order.grades, *self.parts))
 
-    def grown(self, retained: Retained, size: int) -> Retained:
+    def grown(self, retained: Graded, size: int) -> Graded:
         """Return the cells with room for so many rows."""
         return retained._replace(grid=grid.grown(retained.grid, size))
 
@@ -168,15 +169,15 @@ class LowestScoreFirst(Retention):
 class SampleFirst(Retention):
     """Rows leave a sample."""
 
-    kind: ClassVar[int] = kinds.SAMPLE
     row_bytes: ClassVar[int] = 2 * sample.ODDS.itemsize
     keeps_likeliness: ClassVar[bool] = False  # what is expected of a row is kept instead
 
-    def make(self, time: DType, streams: int) -> Retained:
+    def make(self, time: DType, streams: int) -> Sampled:
         """Return the arrays of a sample, and a heap for each stream."""
-        return super().make(time, streams)._replace(heap=heap.make(streams), sample=sample.make())
+        del time
+        return Sampled(heap.make(streams), sample.make())
 
-    def grown(self, retained: Retained, size: int) -> Retained:
+    def grown(self, retained: Sampled, size: int) -> Sampled:
         """Return the arrays with room for so many rows."""
         return retained._replace(
             heap=heap.grown(retained.heap, size), sample=sample.grown(retained.sample, size)
@@ -253,14 +254,13 @@ class SampleFirst(Retention):
 class LowestPriorityFirst(Retention):
     """The row of the lowest residence priority leaves first."""
 
-    kind: ClassVar[int] = kinds.IJOIN
     row_bytes: ClassVar[int] = 2 * (merits.merit_type(np.dtype("i8")).itemsize + 4)
 
-    def make(self, time: DType, streams: int) -> Retained:
+    def make(self, time: DType, streams: int) -> Residing:
         """Return the arrays, and two heaps for each stream."""
-        return super().make(time, streams)._replace(heap=heap.make(2 * streams))
+        return Residing(heap.make(2 * streams), ijoin.make(time, streams))
 
-    def grown(self, retained: Retained, size: int) -> Retained:
+    def grown(self, retained: Residing, size: int) -> Residing:
         """Return the arrays with room for so many rows."""
         return retained._replace(
             heap=heap.grown(retained.heap, size), ijoin=ijoin.grown(retained.ijoin, size)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.insertion import cost_of, insert
+from penstock.engine.kernels.costs import cost_of, taken_by
+from penstock.engine.kernels.insertion import insert
 from penstock.engine.kernels.jit import inner, rare, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
 from penstock.engine.kernels.monitoring import add_to_gauge, is_chosen
@@ -91,7 +92,7 @@ def draw_in(memory: Memory, arrival: np.void, slot: int, number: int) -> bool:
     cost = cost_of(memory, arrival)
     if cost > rule["limit"]:
         return False  # or all would leave for nothing
-    while rule["taken"] + cost > rule["limit"]:
+    while taken_by(memory, rule) + cost > rule["limit"]:
         victim = first_to_go(memory)
         if victim == NOTHING:
             return False

@@ -1,0 +1,78 @@
+"""How rows are found: by key, or by ranges of values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.engine.kernels.by_type import by_predicate
+from penstock.engine.kernels.index import find
+from penstock.engine.kernels.jit import inner, wide
+from penstock.engine.kernels.layout import NOTHING, Memory
+from penstock.engine.kernels.prefetch import prefetch
+from penstock.engine.kernels.probe_equal import Partial, probe_equal
+from penstock.engine.kernels.probe_range import Ranges, probe_range
+from penstock.engine.kernels.results import PREFETCHED
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from penstock.engine.arrays import Array
+    from penstock.engine.kernels.results import Results
+
+
+@inner
+def _read_ahead(
+    memory: Memory,
+    probing: Partial,
+    arrivals: Array,
+    at: int,
+    start: int,
+    stop: int,
+    results: Results,
+) -> None:
+    if (at - start) % PREFETCHED == 0:
+        prefetch(memory, arrivals, at, min(at + PREFETCHED, stop), results)
+
+
+@by_predicate({Partial: _read_ahead})
+def read_ahead(
+    memory: Memory,
+    probing: Partial | Ranges,
+    arrivals: Array,
+    at: int,
+    start: int,
+    stop: int,
+    results: Results,
+) -> None:
+    """Find the slots of some arrivals at a time, from `start` on, where rows are found by key."""
+
+
+@inner
+def _slot(
+    memory: Memory,
+    probing: Partial,
+    arrival: np.void,
+    number: int,
+    results: Results,
+) -> int:
+    slot = wide(results.prefetched[number % PREFETCHED])
+    return find(memory, arrival["key_word"], wide(0)) if slot == NOTHING else slot
+
+
+@by_predicate({Partial: _slot})
+def slot_of_key(
+    memory: Memory, probing: Partial | Ranges, arrival: np.void, number: int, results: Results
+) -> int:
+    """Return the slot of an arrival's key, where rows are found by key.
+
+    `number` counts the arrivals, as they were read ahead.
+    """
+    return wide(NOTHING)
+
+
+@by_predicate({Partial: probe_equal, Ranges: probe_range})
+def probe(
+    memory: Memory, probing: Partial | Ranges, arrival: np.void, slot: int, results: Results
+) -> bool:
+    """Emit the results of an arrival; return False if there is no room for them."""
+    return True
