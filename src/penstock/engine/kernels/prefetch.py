@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.engine.kernels.by_type import by_retention
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.jit import inner, wide
-from penstock.engine.kernels.layout import HEAD, NOTHING, Memory
+from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
+from penstock.engine.retention.retained import Ordered, Sampled
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array
@@ -20,6 +22,16 @@ if TYPE_CHECKING:
 
 # Rows of a chain that are prefetched after its first.
 _FURTHER = 4
+
+
+@inner
+def read_neighbours(memory: Memory, row: int, stream: int) -> int:
+    """Read what is touched when a row leaves: its slot, and its neighbour in the chain."""
+    slot = memory.rows[row]["slot"]
+    before = memory.rows[row]["prev"]
+    # Two fields of the slot, as they may lie in two lines of the cache.
+    read = memory.slots[slot, COUNT] + memory.slots[slot, HEAD + stream]
+    return read + memory.rows[before]["next"] if before >= 0 else read
 
 
 @inner
@@ -46,23 +58,34 @@ def prefetch(memory: Memory, arrivals: Array, start: int, stop: int, results: Re
         for i in range(count):
             if cursor[i] != NOTHING:
                 cursor[i] = rows[cursor[i]]["next"]
-    results.read[0] += read + _read_expiring(memory, count)
+    results.read[0] += read + _read_expiring(memory, count) + _read_first_to_go(memory, count)
 
 
 @inner
 def _read_expiring(memory: Memory, count: int) -> int:
     """Read the rows that will expire next, their slots, and their neighbours in the chains."""
-    rows = memory.rows
     streams = memory.streams
     read = 0
     for s in range(streams.size):
         first = streams[s]["base"] + streams[s]["head"]
         last = streams[s]["base"] + streams[s]["tail"]
         for place in range(first, min(first + count, last)):
-            row = memory.queue[place]
-            if row >= 0:
-                read += memory.slots[rows[row]["slot"], HEAD + s]
-                before = rows[row]["prev"]
-                if before >= 0:
-                    read += rows[before]["next"]
+            if memory.queue[place] >= 0:
+                read += read_neighbours(memory, wide(memory.queue[place]), s)
     return read
+
+
+@inner
+def _read_tops(memory: Memory, count: int) -> int:
+    heap = memory.retained.heap
+    read = 0
+    for s in range(memory.streams.size):
+        for at in range(min(count, heap.sizes[s])):
+            read += read_neighbours(memory, wide(heap.lines[s, at]), s)
+    return read
+
+
+@by_retention({Ordered: _read_tops, Sampled: _read_tops})
+def _read_first_to_go(memory: Memory, count: int) -> int:
+    """Read the rows that will be evicted next, as far as these are known."""
+    return 0
