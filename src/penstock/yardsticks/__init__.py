@@ -2,5 +2,15 @@
 
 from penstock.yardsticks.matches import Matches, find_matches
 from penstock.yardsticks.offline import OfflineOptimum, offline_optima, offline_optimum
+from penstock.yardsticks.work_optimum import WorkOptimum, best_subset, greedy_subset
 
-__all__ = ["Matches", "OfflineOptimum", "find_matches", "offline_optima", "offline_optimum"]
+__all__ = [
+    "Matches",
+    "OfflineOptimum",
+    "WorkOptimum",
+    "best_subset",
+    "find_matches",
+    "greedy_subset",
+    "offline_optima",
+    "offline_optimum",
+]
