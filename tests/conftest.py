@@ -11,8 +11,10 @@ from hypothesis import settings
 JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}
 
 # The same examples on every machine and in every run. No deadline: the first example may have to
-# compile kernels.
-settings.register_profile("penstock", deadline=None, derandomize=True)
+# compile kernels. Fewer with the JIT off, where each takes ten times as long.
+settings.register_profile(
+    "penstock", deadline=None, derandomize=True, max_examples=25 if JIT_IS_OFF else 100
+)
 settings.load_profile("penstock")
 
 # A query of Spark takes seconds, so `make test` has a handful of them: the operator against Spark's
@@ -20,7 +22,7 @@ settings.load_profile("penstock")
 SPARK_IN_EVERY_RUN = (
     "tests/spark/test_against_spark.py::test_same_rows_as_sparks_join[[]0]",
     "tests/spark/test_batch.py::test_every_predicate[[]equal of two*",
-    "tests/spark/test_equals_replay.py::test_within_a_budget[[]equal*",
+    "tests/spark/test_equals_replay.py::test_within_a_budget[[]equal whole-3-2-random*",
     "tests/spark/test_estimate.py::test_equals_the_formulas_by_group_and_window",
     "tests/spark/test_frames.py::*",
     "tests/spark/test_own_strategy.py::*",
@@ -39,6 +41,7 @@ LATER = (
     "tests/engine/test_estimates.py::test_*is_unbiased_and_knows_its_variance*",
     "tests/engine/test_importance.py::test_fairness_costs_importance*",
     "tests/engine/test_importance.py::test_worth_finds_more*",
+    "tests/engine/test_alignment.py::test_the_order_of_delivery*MaxImportance*",
     "tests/engine/test_memory_in_bytes.py::*-3]",
     "tests/engine/test_memory_in_bytes.py::test_a_restart*",
     "tests/engine/test_sampling.py::test_a_large_sample*",
@@ -56,6 +59,7 @@ LATER = (
     "tests/test_extending.py::test_each_conforms*of three*",
     "tests/test_extending.py::test_each_conforms*within*",
     "tests/test_extending.py::test_each_conforms[[]LongestKey*",
+    "tests/test_extending.py::test_each_conforms[[]NewerHalf*",
 )
 
 

@@ -22,7 +22,7 @@ from penstock.engine.sharding import route
 from penstock.engine.stream_progress import progress_of_all
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.join import Join
-from penstock.predicates import Equal, Predicate, Within
+from penstock.predicates import Compare, Equal, Predicate, Within
 from penstock.spec import Stream
 
 if TYPE_CHECKING:
@@ -82,7 +82,10 @@ def compile_for(time: str, value: str) -> None:
     if value == "whole":  # the type of values makes no difference to keys
         predicates += [Equal("number"), Equal("text", "number")]
     streams = {name: Stream(time="time", window=130) for name in ("a", "b")}
-    for on, goal in product(predicates, _GOALS):
+    cases = list(product(predicates, _GOALS))
+    if value == "fraction":  # keys too, but of this predicate alone
+        cases.append((Compare("=", a="value", b="value"), MaxSubset()))
+    for on, goal in cases:
         join = Join(streams=streams, on=on, goal=goal, budget=Budget(rows=40))
         _run(join, table)
         if goal == MaxSubset():
