@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.testing import canonical_rows, expected_rows
 from tests.conformance.checks import accounted, run
+from tests.engine import support
 from tests.properties.inputs import PREDICATES, Example, examples
 
 pytestmark = pytest.mark.nojit
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.nojit
 
 @pytest.mark.parametrize("streams", [2, 3])
 @pytest.mark.parametrize("predicate", PREDICATES)
-@settings(max_examples=70)
+@support.examples(70)
 @given(data=st.data())
 def test_streams_out_of_step_join_as_brute_force_does(
     predicate: str, streams: int, data: st.DataObject
@@ -29,7 +30,7 @@ def test_streams_out_of_step_join_as_brute_force_does(
         assert stream.arrived + stream.copies == accounted(stream)
 
 
-@settings(max_examples=50)
+@support.examples(50)
 @given(example=examples())
 def test_one_batch_and_one_row_at_a_time_join_alike(example: Example) -> None:
     whole = example.join.replay(example.tables)
@@ -42,7 +43,7 @@ def test_one_batch_and_one_row_at_a_time_join_alike(example: Example) -> None:
     assert canonical_rows(again.result) == canonical_rows(whole.result)
 
 
-@settings(max_examples=50)
+@support.examples(50)
 @given(example=examples())
 def test_saved_and_restored_is_as_good_as_uninterrupted(example: Example) -> None:
     batches = example.in_turn

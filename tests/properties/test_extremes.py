@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.testing import canonical_rows, expected_rows
+from tests.engine import support
 
 if TYPE_CHECKING:
     from penstock.predicates import Predicate
@@ -35,7 +36,7 @@ def predicates(draw: st.DrawFn, streams: int) -> Predicate:
     return draw(st.sampled_from(made))
 
 
-@settings(max_examples=200)
+@support.examples(200)
 @given(data=st.data(), streams=st.sampled_from((2, 2, 3)), shards=st.integers(1, 3))
 def test_the_ends_of_whole_numbers_join_exactly(
     data: st.DataObject, streams: int, shards: int

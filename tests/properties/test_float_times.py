@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.testing import canonical_rows, expected_rows
+from tests.engine import support
 
 if TYPE_CHECKING:
     from penstock.predicates import Predicate
@@ -24,7 +25,7 @@ TENTHS = [tenths / 10 for tenths in range(25)]
 
 
 @pytest.mark.parametrize("on", PREDICATES, ids=str)
-@settings(max_examples=60)
+@support.examples(60)
 @given(
     left=st.lists(st.sampled_from(TENTHS), max_size=6),
     right=st.lists(st.sampled_from(TENTHS), max_size=6),

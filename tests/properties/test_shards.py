@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.testing import canonical_rows
+from tests.engine import support
 
 if TYPE_CHECKING:
     from penstock.predicates import Predicate
@@ -60,7 +61,7 @@ def test_a_narrow_band_far_from_zero_finds_its_partners() -> None:
     assert_shards_change_nothing(ps.Band(low=start - 100, high=start + 100, **BOTH), tables)
 
 
-@settings(max_examples=60)
+@support.examples(60)
 @given(
     base=st.integers(-(2**62), 2**62),
     offsets=st.lists(st.integers(0, 300), min_size=1, max_size=10),
