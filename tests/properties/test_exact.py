@@ -16,7 +16,7 @@ pytestmark = pytest.mark.nojit
 
 @pytest.mark.parametrize("streams", [2, 3])
 @pytest.mark.parametrize("predicate", PREDICATES)
-@support.examples(70)
+@support.examples(40)
 @given(data=st.data())
 def test_streams_out_of_step_join_as_brute_force_does(
     predicate: str, streams: int, data: st.DataObject

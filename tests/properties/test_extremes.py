@@ -36,7 +36,7 @@ def predicates(draw: st.DrawFn, streams: int) -> Predicate:
     return draw(st.sampled_from(made))
 
 
-@support.examples(200)
+@support.examples(100)
 @given(data=st.data(), streams=st.sampled_from((2, 2, 3)), shards=st.integers(1, 3))
 def test_the_ends_of_whole_numbers_join_exactly(
     data: st.DataObject, streams: int, shards: int

@@ -25,7 +25,7 @@ TENTHS = [tenths / 10 for tenths in range(25)]
 
 
 @pytest.mark.parametrize("on", PREDICATES, ids=str)
-@support.examples(60)
+@support.examples(40)
 @given(
     left=st.lists(st.sampled_from(TENTHS), max_size=6),
     right=st.lists(st.sampled_from(TENTHS), max_size=6),

@@ -61,7 +61,7 @@ def test_a_narrow_band_far_from_zero_finds_its_partners() -> None:
     assert_shards_change_nothing(ps.Band(low=start - 100, high=start + 100, **BOTH), tables)
 
 
-@support.examples(60)
+@support.examples(40)
 @given(
     base=st.integers(-(2**62), 2**62),
     offsets=st.lists(st.integers(0, 300), min_size=1, max_size=10),

@@ -31,14 +31,16 @@ def is_covered(strategy: str | None, seed: int) -> bool:
     return metrics.recall.low <= true <= metrics.recall.high
 
 
-def test_true_recall_is_in_the_interval() -> None:
+@pytest.mark.parametrize("strategy", ["fifo", None])
+def test_true_recall_is_in_the_interval(strategy: str | None) -> None:
     """Of 200 replays: 95 % with a standard error of 1.5 %, of which three are allowed."""
-    covered = sum(is_covered("fifo", seed) for seed in range(200))
+    covered = sum(is_covered(strategy, seed) for seed in range(200))
     assert 0.905 <= covered / 200 <= 0.995
 
 
+# A thousand replays of the join's own choice would take eight minutes.
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["fifo", "random", "age", None])
-def test_true_recall_is_in_the_interval_in_a_thousand_replays(strategy: str | None) -> None:
+@pytest.mark.parametrize("strategy", ["fifo", "random", "age"])
+def test_true_recall_is_in_the_interval_in_a_thousand_replays(strategy: str) -> None:
     covered = sum(is_covered(strategy, seed) for seed in range(1000))
     assert 0.93 <= covered / 1000 <= 0.97

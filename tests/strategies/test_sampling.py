@@ -113,8 +113,9 @@ def totals(result: pa.Table) -> Floats:
 # --- Unbiased
 
 
-@pytest.mark.parametrize("replays", FEW_OR_MANY)
-@pytest.mark.parametrize("correlation", CORRELATIONS)
+@pytest.mark.parametrize(
+    ("correlation", "replays"), [*((each, 100) for each in CORRELATIONS), ("IC", 1000)]
+)
 @pytest.mark.parametrize("strategy", ["eq-cluster", "pps-cluster", "uniform"])
 def test_estimates_are_unbiased(strategy: str, correlation: Correlation, replays: int) -> None:
     """Counts, sums and averages: their mean is within 3 standard errors of the truth.
@@ -164,7 +165,8 @@ def test_the_interval_of_the_true_size_covers_it_as_often_as_it_says(
     60 rows and equal chances.
     """
     covered = []
-    for correlation in CORRELATIONS if replays > 100 else ("UC",):
+    correlations = CORRELATIONS if strategy == "eq-cluster" else CORRELATIONS[:1]
+    for correlation in correlations if replays > 100 else ("UC",):
         work = workload(correlation, size=2)
         count = 0
         for seed in range(replays):
