@@ -9,7 +9,8 @@ import pytest
 import penstock as ps
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
-from penstock.engine.state import FORMAT, restore, save
+from penstock.engine.sealing import FORMAT
+from penstock.engine.state import restore, save
 from penstock.errors import StateError
 
 SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.int64())])

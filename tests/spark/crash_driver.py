@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import penstock as ps
-from penstock.engine.operator import as_struct
+from penstock.engine.struct_column import as_struct
 from penstock.spark import session
 from penstock.testing import cut, market
 from tests.spark.support import Source, start

@@ -12,7 +12,7 @@ from pyspark import cloudpickle
 from pyspark.errors import StreamingQueryException
 
 import penstock as ps
-from penstock.engine import state
+from penstock.engine import sealing
 from penstock.errors import StateError
 from penstock.spark import cause, stream
 from penstock.spark.processor import JoinProcessor
@@ -250,11 +250,11 @@ class OlderProcessor(JoinProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: ANN401, N803
     ) -> Iterator[pd.DataFrame]:
-        newer, state.FORMAT = state.FORMAT, state.FORMAT - 1
+        newer, sealing.FORMAT = sealing.FORMAT, sealing.FORMAT - 1
         try:
             yield from super().handleInputRows(key, rows, timerValues)
         finally:
-            state.FORMAT = newer
+            sealing.FORMAT = newer
 
 
 def test_the_state_of_another_version_is_refused(
@@ -269,8 +269,8 @@ def test_the_state_of_another_version_is_refused(
             stopped = run_and_stop(spark, JOIN, make_batches(), folder, before=2)
         stopped.copy(tmp_path)
         assert refusal(spark, stopped, tmp_path) == (
-            f'chunk "head" of the saved state must be of format {state.FORMAT}; got format '
-            f"{state.FORMAT - 1}; run the version of Penstock that wrote it, or start without it"
+            f'chunk "head" of the saved state must be of format {sealing.FORMAT}; got format '
+            f"{sealing.FORMAT - 1}; run the version of Penstock that wrote it, or start without it"
         )
         with monkeypatch.context() as patch:
             patch.setattr(stream, "JoinProcessor", OlderProcessor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,7 @@ from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
+from penstock.engine.struct_column import as_struct
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_for
 
@@ -46,19 +47,12 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Floats
     from penstock.engine.learned_arrays import LearnedArrays
     from penstock.engine.plan import Plan
+    from penstock.engine.sealing import Seal
     from penstock.metrics import Metrics
     from penstock.strategies import Strategy
 
 # Counts of selectivity are halved beyond this, so that the order of probing follows change.
 _MANY = 1 << 34
-
-
-class Seal(NamedTuple):
-    """What tells a chunk of saved state from any other."""
-
-    checksum: int
-    size: int
-    gone: int = 0  # rows of the sub-window that had left memory
 
 
 _RESULT_KINDS = {
@@ -425,12 +419,3 @@ def _latest(given: Given) -> int | float | None:
     """Return the greatest time of the rows that may take part; None if there are none."""
     times = given.times[given.good]
     return times.max().item() if times.size else None
-
-
-def as_struct(table: pa.Table, kind: pa.StructType) -> pa.Array | pa.ChunkedArray:
-    """Return a table's rows as one struct column."""
-    if not table.num_columns:
-        return pa.array([{}] * table.num_rows, kind)
-    batches = table.combine_chunks().to_batches()
-    chunks = [pa.StructArray.from_arrays(batch.columns, fields=list(kind)) for batch in batches]
-    return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, kind)

@@ -20,7 +20,6 @@ restored one. So it does not matter whose changes are stored: later changes fit 
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import asdict, dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -41,8 +40,10 @@ from penstock.engine.learned_arrays import (
     from_bytes,
     to_bytes,
 )
-from penstock.engine.operator import Operator, Seal, as_struct
+from penstock.engine.operator import Operator
+from penstock.engine.sealing import Seal, seal_of, seal_up, unseal
 from penstock.engine.sizes import row_sizes
+from penstock.engine.struct_column import as_struct
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
@@ -52,15 +53,11 @@ if TYPE_CHECKING:
     from penstock.engine.payload import Payload, SubWindow
     from penstock.engine.plan import Plan
 
-FORMAT = 7
-
 _LEARNED = "learned"
 # Changes are written one after the other until there are so many, or they take as much room as
 # the whole. Then the whole is written again.
 _MOST_CHANGES = 32
 
-_CHECKSUM_BYTES = 4
-_START = 1 + _CHECKSUM_BYTES
 _STREAM_FIELDS = [
     "clock",
     "horizon",
@@ -112,8 +109,8 @@ def save(operator: Operator) -> Changes:
     def keep(name: str, data: Callable[[], bytes], gone: int = 0) -> None:
         seal = operator.saved.get(name)
         if seal is None or seal.gone != gone:
-            written[name] = _seal(data())
-            seal = _seal_of(written[name], gone)
+            written[name] = seal_up(data())
+            seal = seal_of(written[name], gone)
         current[name] = seal
 
     for name, payload in zip(operator.plan.spec.names, operator.payloads, strict=True):
@@ -130,7 +127,7 @@ def save(operator: Operator) -> Changes:
         current |= _save_learned(operator, written)
     removed = tuple(name for name in operator.saved if name not in current)
     operator.saved = current
-    written["head"] = _seal(json.dumps(_head(operator), allow_nan=False).encode())
+    written["head"] = seal_up(json.dumps(_head(operator), allow_nan=False).encode())
     return Changes(written, removed)
 
 
@@ -143,14 +140,14 @@ def _save_learned(operator: Operator, written: dict[str, bytes]) -> dict[str, Se
         change = difference(before, now)
         if not change:
             return chunks
-        data = _seal(to_bytes(change))
+        data = seal_up(to_bytes(change))
         size = len(data) + sum(seal.size for name, seal in chunks.items() if name != _LEARNED)
         if len(chunks) <= _MOST_CHANGES and size <= chunks[_LEARNED].size:
             name = f"{_LEARNED}/{len(chunks)}"
             written[name] = data
-            return chunks | {name: _seal_of(data)}
-    written[_LEARNED] = _seal(to_bytes(now.whole()))
-    return {_LEARNED: _seal_of(written[_LEARNED])}
+            return chunks | {name: seal_of(data)}
+    written[_LEARNED] = seal_up(to_bytes(now.whole()))
+    return {_LEARNED: seal_of(written[_LEARNED])}
 
 
 def _number_of(name: str) -> int:
@@ -180,7 +177,7 @@ def restore(
     StateError
         If a chunk is missing, damaged or of another version, or was saved by another join.
     """
-    head = json.loads(_open(chunks.get("head"), "head"))
+    head = json.loads(unseal(chunks.get("head"), "head"))
     _check_same(head, plan, shard, shards)
     for name in chunks.keys() - head["chunks"].keys() - {"head"}:
         raise StateError(
@@ -191,7 +188,7 @@ def restore(
     fetch = chunks.get if fetch is None else fetch
     fetch_spooled(operator, fetch)
     data = {
-        name: _open(chunks.get(name), name, Seal(*seal))
+        name: unseal(chunks.get(name), name, Seal(*seal))
         for name, seal in head["chunks"].items()
         if not is_spooled(name)
     }
@@ -247,7 +244,7 @@ def fetch_spooled(operator: Operator, fetch: Callable[[str], bytes | None]) -> N
     """Have the chunks of rows that wait be fetched, by name, from where they were saved."""
 
     def opened(name: str) -> bytes:
-        return _open(fetch(name), name, operator.saved.get(name))
+        return unseal(fetch(name), name, operator.saved.get(name))
 
     operator.alignment.spool.fetch = opened
 
@@ -290,40 +287,6 @@ def _check_same(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> No
             f"{head['shards']}; got shard {shard} of {shards}; use {head['shards']} shards, or "
             f"start without the saved state"
         )
-
-
-def _seal(data: bytes) -> bytes:
-    return bytes([FORMAT]) + zlib.crc32(data).to_bytes(_CHECKSUM_BYTES, "little") + data
-
-
-def _seal_of(chunk: bytes, gone: int = 0) -> Seal:
-    return Seal(int.from_bytes(chunk[1:_START], "little"), len(chunk), gone)
-
-
-def _open(chunk: bytes | None, name: str, seal: Seal | None = None) -> bytes:
-    if chunk is None:
-        raise StateError(
-            f'chunk "{name}" of the saved state must be there; it is missing; restore the whole '
-            f"state, or start without it"
-        )
-    if not chunk or chunk[0] != FORMAT:
-        version = chunk[0] if chunk else "none"
-        raise StateError(
-            f'chunk "{name}" of the saved state must be of format {FORMAT}; got format {version}; '
-            f"run the version of Penstock that wrote it, or start without it"
-        )
-    data = bytes(chunk[_START:])
-    if len(chunk) < _START or zlib.crc32(data) != int.from_bytes(chunk[1:_START], "little"):
-        raise StateError(
-            f'chunk "{name}" of the saved state must be intact; its checksum is wrong; restore it '
-            f"from a copy, or start without the saved state"
-        )
-    if seal is not None and _seal_of(chunk, seal.gone) != seal:
-        raise StateError(
-            f'chunk "{name}" of the saved state must be the one that was saved with the rest; it '
-            f"is from another time; restore the whole state, or start without it"
-        )
-    return data
 
 
 def _write_window(window: SubWindow) -> bytes:
