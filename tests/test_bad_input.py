@@ -416,8 +416,66 @@ def test_a_memory_of_less_than_a_row_for_each_stream_and_shard_is_refused() -> N
     assert "got '0.5kB'" in words
 
 
-@pytest.mark.parametrize("settings", [{"cpu": 0.5}, {"cpu": "50%", "rows": 10}], ids=str)
-def test_a_budget_of_cpu_is_refused_by_name(settings: dict[str, Any]) -> None:
-    words = specification_error(join_of, budget=budget(**settings))
-    assert words.startswith("Budget(cpu=...) is not served by any strategy yet")
+# --- A share of the processor
+
+
+@pytest.mark.parametrize("cpu", [0, -0.5, 1.5, "0%", "150%", "half", True, "50"], ids=repr)
+def test_a_share_of_the_processor_is_above_0_and_at_most_1(cpu: object) -> None:
+    words = specification_error(budget, cpu=cpu)
+    assert words.startswith("cpu of Budget must be a fraction above 0 and at most 1; got")
+    assert '"50%"' in words
+
+
+def test_times_that_are_numbers_need_costs() -> None:
+    join = join_of(budget=ps.Budget(cpu=0.5))
+    with pytest.raises(ps.SchemaError) as caught:
+        join.replay({"asks": ONE, "bids": ONE})
+    words = str(caught.value)
+    assert "Budget(cpu=...) over times that are numbers must be given with costs" in words
+    assert "penstock.Costs(" in words
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("inf"), float("nan"), "1 ms", True], ids=repr)
+def test_a_cost_is_a_number_of_0_or_more(cost: object) -> None:
+    words = specification_error(ps.Costs, insert=cost)
+    assert words.startswith("insert of Costs must be a number of 0 or more; got")
+    assert "2e-6" in words
+
+
+def test_not_all_costs_are_0() -> None:
+    words = specification_error(ps.Costs)
+    assert words.startswith("Costs must be above 0 for one step at least")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"costs": ps.Costs(insert=1.0)}, {"burst": "2 seconds"}], ids=list
+)
+def test_costs_and_burst_are_given_with_cpu(settings: dict[str, Any]) -> None:
+    words = specification_error(budget, rows=10, **settings)
+    assert f"{next(iter(settings))} of Budget must be given with cpu" in words
+
+
+def test_costs_are_costs() -> None:
+    words = specification_error(budget, cpu=0.5, costs=0.001)
+    assert words.startswith("costs of Budget must be Costs or None; got 0.001")
+
+
+def test_a_strategy_for_memory_is_refused_where_only_cpu_is_limited() -> None:
+    words = specification_error(join_of, goal=ps.MaxSubset(strategy="fifo"), budget=budget(cpu=0.5))
+    assert "one that saves cpu, where rows and memory are not limited" in words
+    assert "give rows= or memory= too" in words
+
+
+def test_a_strategy_for_cpu_is_refused_where_only_memory_is_limited() -> None:
+    words = specification_error(
+        join_of, goal=ps.MaxSubset(strategy="by-partner"), budget=budget(rows=10)
+    )
+    assert "one that saves memory, where cpu is not limited" in words
+    assert "give Budget(cpu=...)" in words
+
+
+@pytest.mark.parametrize("goal", [ps.Sample(), ps.MaxImportance(of=1)], ids=str)
+def test_other_goals_are_refused_where_cpu_is_limited(goal: ps.Sample | ps.MaxImportance) -> None:
+    words = specification_error(join_of, goal=goal, budget=budget(cpu=0.5))
+    assert "goal of a join with Budget(cpu=...) must be MaxSubset() so far" in words
     assert "leave cpu out" in words

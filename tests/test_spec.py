@@ -170,7 +170,7 @@ def test_a_budget_is_of_rows_or_of_memory() -> None:
         "choose one of rows and memory"
     )
     assert refusal(budget) == (
-        "Budget must be given rows or memory; got Budget(rows=None, memory=None, cpu=None); "
+        "Budget must be given rows, memory or cpu; got Budget(rows=None, memory=None, cpu=None); "
         "leave `budget` out for the exact join"
     )
 
@@ -423,10 +423,11 @@ def test_the_budget_has_a_row_for_each_stream() -> None:
     )
 
 
-def test_a_budget_of_cpu_is_refused_by_name() -> None:
-    assert refusal(specification, streams=TWO, on=KEY, budget=Budget(rows=9, cpu=0.5)) == (
-        "Budget(cpu=...) is not served by any strategy yet; got cpu=0.5; "
-        "leave cpu out and give rows or memory"
+def test_a_budget_of_cpu_is_for_one_goal() -> None:
+    given = {"streams": TWO, "on": KEY, "budget": Budget(rows=9, cpu=0.5)}
+    assert specification(**given).budget == given["budget"]
+    assert refusal(specification, **given, goal=Sample()).startswith(
+        "goal of a join with Budget(cpu=...) must be MaxSubset() so far; got Sample("
     )
 
 

@@ -16,12 +16,14 @@ from penstock.engine.decision_state import to_arrays
 from penstock.goals import Goal
 from penstock.strategies import (
     STRATEGIES,
+    WORK_STRATEGIES,
     Admit,
     Decision,
     Fifo,
     Ijoin,
     LowestRating,
     LowestScore,
+    MaxSubsetOfValues,
     Needs,
     Oldest,
     ResidencePriority,
@@ -184,12 +186,13 @@ def test_an_unknown_strategy_is_refused_when_the_goal_is_made(
 ) -> None:
     owner, names = type(goal()).__name__, goal().strategy_names
     assert names is not None
-    known = ", ".join(f'"{each}"' for each in names)
     for said, where in (
         (name, ""),
         ({"memory": name}, ' for "memory"'),
         ({"cpu": name}, ' for "cpu"'),
     ):
+        served = names if "memory" in where else names + goal().work_strategy_names
+        known = ", ".join(f'"{each}"' for each in served)
         with pytest.raises(ps.SpecificationError) as caught:
             goal(strategy=said)
         assert str(caught.value) == (
@@ -518,3 +521,42 @@ def test_more_room_is_never_less_of_the_answer(name: str) -> None:
     assert emitted == sorted(emitted)
     exact = ps.Join(streams=dict.fromkeys(tables, each), on=ps.Equal("id")).replay(tables)
     assert emitted[-1] == len(canonical_rows(exact.result))
+
+
+# --- Strategies that save CPU
+
+
+@pytest.mark.parametrize("name", WORK_STRATEGIES)
+def test_a_strategy_for_cpu_has_its_name_in_the_table_and_in_the_goal(name: str) -> None:
+    kind = WORK_STRATEGIES[name]
+    assert kind.name == name
+    assert kind.spends is Resource.CPU
+    assert name in ps.MaxSubset.work_strategy_names
+    assert "References" in (kind.__doc__ or "")
+    assert name not in STRATEGIES
+
+
+def test_all_names_of_the_goal_are_in_the_table() -> None:
+    assert set(ps.MaxSubset.work_strategy_names) == set(WORK_STRATEGIES)
+
+
+def test_before_anything_is_known_all_steps_are_taken() -> None:
+    streams = tuple(StreamView(name, 1.0, 1.0) for name in "ab")
+    for kind in WORK_STRATEGIES.values():
+        assert not kind().decide(View(streams, None, ps.MaxSubset())).sheds_arrivals
+
+
+def test_a_boundary_is_a_way_to_shed_by_lot() -> None:
+    with pytest.raises(ps.SpecificationError, match="boundary of MaxSubsetOfValues must be a way"):
+        MaxSubsetOfValues(boundary="none")  # type: ignore[arg-type]
+    assert MaxSubsetOfValues(boundary="coin-flip").boundary == "coin-flip"
+
+
+def test_an_object_for_cpu_may_be_given() -> None:
+    goal = ps.MaxSubset(strategy=MaxSubsetOfValues(boundary="coin-flip"))
+    found = strategies_for(goal, ps.Budget(cpu=0.5))
+    assert found == (MaxSubsetOfValues(boundary="coin-flip"),)
+    both = strategies_for(ps.MaxSubset(strategy="probe-no-insert"), ps.Budget(cpu=0.5, rows=10))
+    assert [each.name for each in both] == ["best", "probe-no-insert"]
+    both = strategies_for(ps.MaxSubset(strategy="fifo"), ps.Budget(cpu=0.5, rows=10))
+    assert [each.name for each in both] == ["fifo", "by-partner"]

@@ -7,6 +7,7 @@ lost. Start with `Join`.
 from penstock import strategies
 from penstock.budget import Budget
 from penstock.capacity import Prediction, Statistics
+from penstock.costs import Costs
 from penstock.engine.replay import Replay
 from penstock.errors import (
     PenstockError,
@@ -27,6 +28,7 @@ __all__ = [
     "Band",
     "Budget",
     "Compare",
+    "Costs",
     "Equal",
     "Histogram",
     "Join",

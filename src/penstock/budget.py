@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from penstock.costs import Costs
+from penstock.durations import DurationLike, check_duration
 from penstock.errors import SpecificationError, must
 
 __all__ = ["Budget", "bytes_of", "is_whole", "plain"]
@@ -34,7 +36,14 @@ class Budget:
     memory
         The same as bytes: a number, or ``"64MB"`` (10**6 bytes each), ``"1.5GiB"`` (2**30).
     cpu
-        Share of the time of the processor, above 0 and at most 1, or ``"50%"``.
+        Share of the time of one core, in each shard, above 0 and at most 1, or ``"50%"``: 0.5 is
+        half a second for each second of *stream time*.
+    costs
+        What the steps cost, with `cpu`; None to measure them while the join runs. Where times are
+        numbers they must be given.
+    burst
+        What is not used of `cpu` is kept for so much stream time, and no longer; None for one
+        second, or, where times are numbers, a fifth of the longest window.
     monitor
         Share of the rows that are monitored: drawn at random and kept for life, whatever the
         strategy. From them losses are estimated and models of the streams learned. 0 for none.
@@ -61,18 +70,22 @@ class Budget:
     memory: str | int | None = None
     cpu: float | str | None = None
     monitor: float | None = None
+    costs: Costs | None = None
+    burst: DurationLike | None = None
 
     def __repr__(self) -> str:
-        """Return the arguments; `monitor` only if it was given."""
-        monitor = "" if self.monitor is None else f", monitor={self.monitor!r}"
-        return f"Budget(rows={self.rows!r}, memory={self.memory!r}, cpu={self.cpu!r}{monitor})"
+        """Return the arguments; the last ones only if they were given."""
+        said = [f"{name}={getattr(self, name)!r}" for name in ("rows", "memory", "cpu")]
+        given = [name for name in ("monitor", "costs", "burst") if getattr(self, name) is not None]
+        said += [f"{name}={getattr(self, name)!r}" for name in given]
+        return f"Budget({', '.join(said)})"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", plain(self.rows))
         object.__setattr__(self, "memory", plain(self.memory))
         if self.rows is None and self.memory is None and self.cpu is None:
             hint = "leave `budget` out for the exact join"
-            raise SpecificationError(must("Budget", "given rows or memory", self, hint))
+            raise SpecificationError(must("Budget", "given rows, memory or cpu", self, hint))
         if self.rows is not None and self.memory is not None:
             hint = "choose one of rows and memory"
             raise SpecificationError(must("Budget", "in rows or in memory", self, hint))
@@ -88,11 +101,34 @@ class Budget:
             hint = 'write 0.5 or "50%" for half of the time'
             requirement = "a fraction above 0 and at most 1"
             raise SpecificationError(must("cpu of Budget", requirement, self.cpu, hint))
-
+        self._check_work()
         if self.monitor is not None and not 0 <= _share_of(self.monitor) <= _MOST_MONITORED:
             hint = "give 0.05 for 5 %, 0 for none, None for the default"
             requirement = f"a fraction from 0 to {_MOST_MONITORED}"
             raise SpecificationError(must("monitor of Budget", requirement, self.monitor, hint))
+
+    def _check_work(self) -> None:
+        if self.costs is not None and not isinstance(self.costs, Costs):
+            hint = "write costs=penstock.Costs(insert=1e-6, result=2e-6), for instance"
+            raise SpecificationError(must("costs of Budget", "Costs or None", self.costs, hint))
+        if self.burst is not None:
+            check_duration(self.burst, "burst of Budget")
+        for name in ("costs", "burst"):
+            if self.cpu is None and getattr(self, name) is not None:
+                hint = f"give cpu=0.5, for instance, or leave {name} out"
+                raise SpecificationError(
+                    must(f"{name} of Budget", "given with cpu", getattr(self, name), hint)
+                )
+
+    @property
+    def limits_memory(self) -> bool:
+        """Whether rows or memory are limited."""
+        return self.rows is not None or self.memory is not None
+
+    @property
+    def cpu_share(self) -> float | None:
+        """The share of a core's time; None if it is not limited."""
+        return None if self.cpu is None else float(_fraction_of(self.cpu))
 
     def monitored(self, rows: int) -> int:
         """Return how many of a number of rows are monitored.
@@ -100,6 +136,8 @@ class Budget:
         >>> [Budget(rows=1).monitored(rows) for rows in (10, 100, 10_000, 1_000_000)]
         [0, 5, 100, 1000]
         """
+        if not self.limits_memory:
+            return 0
         if self.monitor is not None:
             return int(self.monitor * rows)
         return int(min(0.05 * rows, math.sqrt(rows)))

@@ -45,6 +45,8 @@ class Goal:
     # Names that `strategy` may have. `penstock.strategies.STRATEGIES` has the strategies; a test
     # compares both. None for a goal that Penstock does not know.
     strategy_names: ClassVar[tuple[str, ...] | None] = None
+    # The same of those that keep to a limit of work (`WORK_STRATEGIES`).
+    work_strategy_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if type(self) is Goal:
@@ -56,10 +58,17 @@ class Goal:
                 if resource not in _RESOURCES:
                     hint = 'write strategy={"memory": ..., "cpu": ...}'
                     raise SpecificationError(must(owner, "for memory and cpu", resource, hint))
-                _check_strategy(f'{owner} for "{resource}"', each, self.strategy_names)
+                names = self.strategy_names if resource == "memory" else self._all_names
+                _check_strategy(f'{owner} for "{resource}"', each, names)
             object.__setattr__(self, "strategy", _Known(self.strategy))
         elif self.strategy is not None:
-            _check_strategy(owner, self.strategy, self.strategy_names)
+            _check_strategy(owner, self.strategy, self._all_names)
+
+    @property
+    def _all_names(self) -> tuple[str, ...] | None:
+        """The names of strategies for memory and of those for CPU."""
+        names = self.strategy_names
+        return None if names is None else names + self.work_strategy_names
 
 
 def _check_strategy(owner: str, said: object, names: Sequence[str] | None) -> None:
@@ -148,6 +157,9 @@ class MaxSubset(LearningGoal):
     strategy_names: ClassVar[tuple[str, ...] | None] = (
         *("fifo", "random", "until-expiry", "age", "prob", "expected", "best"),
         *("recent", "size"),  # what papers call fifo and prob
+    )
+    work_strategy_names: ClassVar[tuple[str, ...]] = (
+        *("coin-flip", "insert-no-probe", "probe-no-insert", "max-subset", "by-partner"),
     )
 
 

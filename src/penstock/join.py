@@ -67,7 +67,7 @@ class Join(Specification):
     def __post_init__(self) -> None:
         """Check what was said, also whether there is a strategy for it."""
         super().__post_init__()
-        strategies = strategies_for(self.goal)
+        strategies = strategies_for(self.goal, self.budget, len(self.names))
         monitors = all(strategy.needs.monitoring for strategy in strategies)
         if self.budget is not None and self.budget.monitor and not monitors:
             raise SpecificationError(
@@ -212,23 +212,27 @@ class Join(Specification):
 
         return measure(self, tables, parts)
 
-    def predict(self, statistics: Statistics) -> Prediction:
-        """Predict the recall of each strategy with the join's budget, and rows for a recall.
+    def predict(self, statistics: Statistics, shards: int = 1) -> Prediction:
+        """Predict the recall of each strategy with the join's budget, and the budget for a recall.
 
         Parameters
         ----------
         statistics
             Of the join's streams: from `measure`, or given.
+        shards
+            Parts into which the join will be divided, as in `stream`. A share of the processor is
+            one in each of them; their work is taken to be alike.
 
         Returns
         -------
         Prediction
-            The recall expected of each strategy; `Prediction.rows_for` is the inverse.
+            The recall expected of each strategy; `Prediction.rows_for` is the inverse. For a share
+            of the processor `Prediction.cpu` has both, and the share of the exact join.
 
         Raises
         ------
         SpecificationError
-            If the statistics are not of this join's streams.
+            If the statistics are not of this join's streams, or do not suffice for its budget.
 
         Examples
         --------
@@ -252,7 +256,7 @@ until-expiry 24.9%>
         """
         from penstock.capacity import predict  # noqa: PLC0415  # above a plain join's needs
 
-        return predict(self, statistics)
+        return predict(self, statistics, shards)
 
 
 def progress(query: StreamingQuery, name: str = "penstock") -> Metrics:

@@ -243,13 +243,18 @@ class Specification:
                 hint = f"write budget=Budget(rows={budget})"
             raise SpecificationError(must("budget", "a Budget or None", budget, hint))
         if budget.cpu is not None:
-            message = "Budget(cpu=...) is not served by any strategy yet"
-            hint = "leave cpu out and give rows or memory"
-            raise SpecificationError(f"{message}; got cpu={budget.cpu!r}; {hint}")
+            self._check_work()
         if budget.rows is not None and budget.rows < len(self.names):
             requirement = f"at least {len(self.names)}, one for each stream"
             raise SpecificationError(
                 must("rows of the budget", requirement, budget.rows, "give it more rows")
+            )
+
+    def _check_work(self) -> None:
+        if not isinstance(self.goal, MaxSubset):
+            hint = "leave cpu out, and limit rows or memory"
+            raise SpecificationError(
+                must("goal of a join with Budget(cpu=...)", "MaxSubset() so far", self.goal, hint)
             )
 
 

@@ -20,6 +20,7 @@ from penstock.engine.stream_progress import progress_of_all
 from penstock.metrics import Metrics, total
 from penstock.strategies import (
     STRATEGIES,
+    WORK_STRATEGIES,
     Decision,
     ResidencePriority,
     SampleThreshold,
@@ -108,7 +109,9 @@ class Case:
 
 def strategy_of(strategy: StrategyLike) -> Strategy:
     """Return the strategy that is meant."""
-    return strategy if isinstance(strategy, Strategy) else STRATEGIES[strategy]()
+    if isinstance(strategy, Strategy):
+        return strategy
+    return {**STRATEGIES, **WORK_STRATEGIES}[strategy]()
 
 
 def goal_of(strategy: StrategyLike | None, half_life: float = 2.0) -> Goal:

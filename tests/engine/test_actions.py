@@ -118,7 +118,7 @@ def test_chances_by_stream_hold() -> None:
             chance = float(getattr(BY_STREAM, step).chances[s])
             assert_chance((mine["actions"] & bit) != 0, chance)
         admit, probe, insert = (float(getattr(BY_STREAM, step).chances[s]) for step in STEPS)
-        expected = [admit * probe, admit * insert]
+        expected = [admit * probe, admit * insert, admit]
         assert chances[arrivals["stream"] == s] == pytest.approx(np.tile(expected, (mine.size, 1)))
     assert not (arrivals["actions"] & UNSEEN).any()
 
@@ -334,8 +334,8 @@ def test_results_that_shed_arrivals_lose_are_estimated() -> None:
     assert np.std(found) < 0.2 * true
 
 
-def test_grades_are_octaves_of_likeliness() -> None:
+def test_grades_are_quarters_of_octaves_of_likeliness() -> None:
     likeliness = np.array([0.0, 0.49, 0.5, 1.0, 1.99, 2.0, 1e30])
     grades: Integers = grade_of(likeliness)
     average = int(grade_of(np.ones(1))[0])
-    assert (grades - average).tolist() == [-average, -2, -1, 0, 0, 1, GRADES - 1 - average]
+    assert (grades - average).tolist() == [-average, -5, -4, 0, 3, 4, GRADES - 1 - average]

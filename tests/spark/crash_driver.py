@@ -55,6 +55,13 @@ JOINS = {
         budget=ps.Budget(rows=24, monitor=0.25),
         seed=5,
     ),
+    # A tenth of the work, or less, is allowed: the account, and what was decided, must survive.
+    "work": ps.Join(
+        streams=_STREAMS,
+        on=_ON,
+        budget=ps.Budget(cpu=0.5, costs=ps.Costs(insert=2_000.0, result=2_000.0), burst="1 day"),
+        seed=5,
+    ),
 }
 
 

@@ -55,11 +55,18 @@ def test_a_file_has_no_name_and_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.fstat(Address.from_text(address).descriptor).st_mode) == 0o600
 
 
-def test_a_file_is_emptied_when_it_has_been_read() -> None:
-    address = ResultFile("query", 0).append(TABLE)
+def test_a_file_is_emptied_when_it_has_been_read_but_for_how_long_it_took() -> None:
+    file = ResultFile("query", 0)
+    address = file.append(TABLE)
+    assert file.handed_over() == (0, 0.0)
     with ResultReader() as reader:
         assert sum(batch.num_rows for batch in reader.read(address)) == TABLE.num_rows
-    assert size(address) == 0
+    assert size(address) == 16
+    rows, seconds = file.handed_over()
+    assert rows == TABLE.num_rows
+    assert seconds > 0
+    assert close_old_files("query", 1) == (rows, seconds)
+    assert close_old_files("query", 2) == (0, 0.0)
 
 
 def test_a_file_of_which_a_part_was_read_is_closed_in_the_next_task() -> None:

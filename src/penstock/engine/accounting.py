@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.engine.reviewing import Reviewer
     from penstock.engine.store import Store
+    from penstock.engine.work import Work
     from penstock.strategies import Strategy
 
 _COUNTED = (
@@ -70,6 +71,8 @@ def account(
     importance: ImportanceEstimate,
     alignment: Alignment,
     counters: OperatorCounters,
+    *,
+    work: Work | None = None,
 ) -> Metrics:
     """Return what a shard has done so far."""
     records, rule = store.memory.streams, store.memory.rule
@@ -118,7 +121,30 @@ def account(
         importance_variance=importance.variance,
         **store.retention.metrics(store.memory),
         **_estimates(store, reviewer, counters),
+        **({} if work is None else _work_of(store, work)),
     )
+
+
+def _work_of(store: Store, work: Work) -> dict[str, Any]:
+    """Return what was done, what was allowed, and what the exact join would have done."""
+    unit = work.unit
+    arrivals, _, compared, results = work.counted.tolist()
+    whole = max(results, float(store.memory.gauges["total"].sum()))
+    compared_each = compared / results if results else 0.0
+    wanted = work.costs.of(
+        arrivals=arrivals, inserted=arrivals, compared=whole * compared_each, results=whole
+    )
+    costs = work.costs.times(1.0 / unit)
+    return {
+        "work": (work.account.spent + work.not_booked) / unit,
+        "work_allowed": work.account.allowed / unit,
+        "work_wanted": wanted / unit,
+        "arrival_cost": costs.arrival,
+        "insert_cost": costs.insert,
+        "compare_cost": costs.compare,
+        "result_cost": costs.result,
+        "timed_shards": 1,
+    }
 
 
 def _estimates(

@@ -38,7 +38,8 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
     Returns
     -------
     array
-        For each arrival the chance that it probes, and the chance that it is inserted.
+        For each arrival the chance that it probes, that it is inserted, and that it is admitted,
+        which is part of both.
 
     Notes
     -----
@@ -59,7 +60,7 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
     actions[unseen] |= UNSEEN
     arrivals["actions"] = np.where(arrivals["blank"] == 0, actions, 0)
     # A chance of 0 is never divided by: an arrival that does not probe finds nothing.
-    return np.stack([admit * probe, admit * insert], axis=1)
+    return np.stack([admit * probe, admit * insert, admit], axis=1)
 
 
 def _drawn(draws: Floats, step: str) -> Floats:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.layout import GAUGE
+from penstock.engine.kernels.layout import GAUGE, SHED
 from penstock.engine.kernels.monitoring import monitor_again
 from penstock.engine.learned_arrays import KEY, LearnedArrays
 
@@ -31,6 +31,7 @@ _MONITORED_FIELDS = (
 _REVIEWER = "reviewer."
 _RETENTION = "retention."
 _ROWS = "rows."
+_SHED = "shed."
 # Frequencies: the keys that were counted, ascending, and their counts.
 _KEYS, _COUNTS = ".keys", ".counts"
 
@@ -57,6 +58,10 @@ def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
         }
         for s, mine in enumerate(rows)
     }
+    if store.meters:
+        for s, mine in enumerate(rows):
+            for name in SHED.names or ():
+                tables[f"{_ROWS}{s}"][f"{_SHED}{name}"] = memory.shed[name][mine]
     for name, array in store.retention.save(memory, rows).items():
         # What is kept for each row of a stream has the stream's number at the end of its name.
         kept, _, stream = name.rpartition(".")
@@ -94,6 +99,8 @@ def put_back(store: Store, reviewer: Reviewer | None, learned: Mapping[str, Arra
     """Set what was learned, once all rows are back in memory."""
     numbers = learned["monitored.arrival_number"]
     store.reserve_monitored(max(numbers.size, int(store.memory.rule["quota"][0])))
+    if store.meters:
+        store.reserve_shed()
     memory = store.memory
     memory.matched[:] = learned["matched"]
     memory.exposed[:] = learned["exposed"]
@@ -104,6 +111,9 @@ def put_back(store: Store, reviewer: Reviewer | None, learned: Mapping[str, Arra
     by_stream = [store.in_queue(s) for s in range(memory.streams.size)]
     for s, rows in enumerate(by_stream):
         memory.rows["matches"][rows] = learned[f"matches.{s}"]
+        if store.meters:
+            for name in SHED.names or ():
+                memory.shed[name][rows] = learned[f"{_SHED}{name}.{s}"]
     store.retention.restore(memory, by_stream, of_retention(learned))
     everything = np.concatenate(by_stream)
     order = np.argsort(memory.rows["arrival_number"][everything])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.engine.rater import Rater
     from penstock.engine.store import Store
+    from penstock.engine.work import Work
     from penstock.strategies import Decision, Needs
 
 
@@ -45,6 +46,8 @@ class Sources:
         What is remembered of the latest rows.
     needs
         Of the strategies.
+    work
+        Its account of work; None if that is not limited.
     """
 
     plan: Plan
@@ -52,6 +55,7 @@ class Sources:
     observer: Observer | None
     rater: Rater
     needs: Needs
+    work: Work | None = None
 
 
 class LiveView(View):
@@ -76,6 +80,7 @@ class LiveView(View):
             turned=turned,
             is_division_due=is_division_due,
             previous=previous,
+            work=None if sources.work is None else sources.work.view(),
         )
 
     @cached_property
@@ -179,7 +184,9 @@ class LiveView(View):
         """
         known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(View)}
         known["streams"] = tuple(each.for_rating() for each in self.streams)
-        return View(**known | {"selectivities": np.zeros(0), "fraction": np.inf, "lived": 0.0})
+        return View(
+            **known | {"selectivities": np.zeros(0), "fraction": np.inf, "lived": 0.0, "work": None}
+        )
 
 
 class LiveStream(StreamView):

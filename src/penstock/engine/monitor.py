@@ -46,7 +46,9 @@ class Monitor:
         self._store.reserve_monitored(quota)
         rule = self._store.memory.rule[0]
         rule["quota"] = quota
-        rule["notes"] = quota > 0 or self._always
+        rule["notes"] &= layout.METERS
+        if quota > 0 or self._always:
+            rule["notes"] |= layout.NOTES
         if rule["monitored"] > quota:
             keep_to_quota(self._store.memory)
 

@@ -30,14 +30,15 @@ from penstock.engine.keys import KeyCoder
 from penstock.engine.limits import Limits, part_of, review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
-from penstock.engine.payload import Payload, piece_bounds
+from penstock.engine.payload import Payload
 from penstock.engine.ratings import draw, given_matches, importance_of_arrivals
+from penstock.engine.result_rows import ResultRows
 from penstock.engine.retention.base import Retention
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
-from penstock.engine.struct_column import as_struct
+from penstock.engine.work import Work
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_for
 
@@ -94,7 +95,7 @@ class Operator:
         self.shards = shards
         budget = plan.spec.budget
         self.strategies: tuple[Strategy, ...] = (
-            () if budget is None else strategies_for(plan.spec.goal)
+            () if budget is None else strategies_for(plan.spec.goal, budget, len(plan.sides))
         )
         count = len(plan.sides)
         needs = needs_of(self.strategies) if self.strategies else None
@@ -139,6 +140,14 @@ class Operator:
             has_weights=plan.is_sample,
             has_witnesses=self.scores is not None,
         )
+        self._rows = ResultRows(
+            plan,
+            self.payloads,
+            self.scores,
+            self.importance_estimate,
+            shard=shard,
+            shards=shards,
+        )
         self._read_options = ReadOptions(
             order=ordered or needs is not None,
             identities=needs is not None and needs.draws,
@@ -147,10 +156,17 @@ class Operator:
         )
         self.monitor: Monitor | None = None
         self.reviewer: Reviewer | None = None
+        self.work = None if plan.work is None else Work(plan, self.store)
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(
-                plan, self.strategies, self.store, self.coder, self.limits.rows or 0, self.scores
+                plan,
+                self.strategies,
+                self.store,
+                self.coder,
+                self.limits.rows or 0,
+                self.scores,
+                self.work,
             )
         self.reviewed = -1  # arrivals at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
@@ -199,6 +215,9 @@ class Operator:
             self.alignment.advance([each.latest_before(bound) for each, bound in both])
             ticks = [each.before(bound) for each, bound in both]
         self.emitted_before = int(self.store.memory.rule["produced"][0])
+        self.store.found_before[:] = self.store.memory.streams["found"]
+        if self.work is not None:
+            self.work.begin_batch()
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
@@ -321,22 +340,28 @@ class Operator:
     def _begin_piece(self, arrivals: Array, at: int) -> int:
         """Act on what has changed before an arrival; return where the next change may be."""
         arrived = int(self.store.memory.rule["arrivals"][0])
-        is_due = self.reviewed < 0 or arrived >= self.reviewed + review_interval(self.limits.rows)
+        is_due = self.reviewed < 0 or arrived >= self.reviewed + self._interval
         if is_due:
             self.reviewed = arrived
             self.limits.review()
-        to_next = self.reviewed + review_interval(self.limits.rows) - arrived
-        stop = min(at + to_next, arrivals.size)
+        stop = min(at + self.reviewed + self._interval - arrived, arrivals.size)
         if self.scores is not None:
             stop = self.scores.next_edge(at, stop)
             if self.scores.is_redefined(at) and self.reviewer is not None:
                 self.reviewer.redefine()
         if is_due:
             self._review(self.limits.rows or 0)
+            stop = min(stop, at + self._interval)
         if self.reviewer is not None:
             stop = self.reviewer.next_edge(at, stop)
             self.reviewer.begin_piece(arrivals, at, stop)
         return stop
+
+    @property
+    def _interval(self) -> int:
+        """Arrivals between two reviews."""
+        interval = review_interval(self.limits.rows)
+        return interval if self.work is None else min(interval, self.work.interval)
 
     def _review(self, rows: int) -> None:
         """Reconsider what is decided on, where so many rows may be held.
@@ -363,36 +388,9 @@ class Operator:
                 memory.pairs[name] //= 2
 
     def _results(self) -> Iterator[pa.Table]:
-        """Turn the references that were produced into rows, in pieces of not too many bytes."""
-        count = int(self._produced.produced[0])
-        for start, stop in piece_bounds(self.payloads, self._produced.refs[:count]):
-            yield self._piece(start, stop)
+        """Turn the references that were produced into rows."""
+        yield from self._rows.pieces(self._produced, self.store.memory.rule)
         self._produced.produced[0] = 0
-
-    def _piece(self, start: int, stop: int) -> pa.Table:
-        """Turn some of the references that were produced into rows."""
-        results = self._produced
-        refs, times = results.refs[start:stop], results.times[start:stop].copy()
-        weights = np.ones(stop - start)
-        schema = self.plan.result_schema
-        columns = []
-        for s, payload in enumerate(self.payloads):
-            table = payload.gather(np.ascontiguousarray(refs[:, s]))
-            columns.append(as_struct(table, schema.field(s).type))
-        columns.append(self.plan.time.to_arrow(times))
-        if self.plan.is_sample:
-            weights = results.weights[start:stop].copy()
-        columns.append(pa.array(weights))
-        if self.plan.is_sample:
-            columns.append(pa.array(results.clusters[start:stop] * self.shards + self.shard))
-        if self.scores is not None:
-            importance = self.scores.of_results(refs, times)
-            stands_for = np.zeros(stop - start)
-            if self.store.memory.rule["weighs"][0] and self.store.memory.rule["notes"][0]:
-                stands_for = results.stands_for[start:stop]
-            self.importance_estimate.add(importance, stands_for, results.witnesses[start:stop])
-            columns.append(pa.array(importance))
-        return pa.Table.from_arrays(columns, schema=schema)
 
     def metrics(self) -> Metrics:
         """Return what this shard has done so far."""
@@ -412,6 +410,7 @@ class Operator:
                 state_bytes=sum(seal.size for seal in self.saved.values()),
                 emitted_before=self.emitted_before,
             ),
+            work=self.work,
         )
 
 

@@ -21,8 +21,9 @@ from penstock.goals import MaxImportance, Sample
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from penstock.costs import Costs
     from penstock.spec import Specification
 
 _OPERATORS = {
@@ -65,6 +66,28 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class WorkLimit:
+    """A limit of work, in units of the plan's time.
+
+    Attributes
+    ----------
+    share
+        Work that is allowed in a unit of time.
+    burst
+        Units of time for which what is not used is kept.
+    costs
+        Of the steps; None if they are measured.
+    unit
+        Units of time in a second, or 1 where times are numbers.
+    """
+
+    share: float
+    burst: float
+    costs: Costs | None
+    unit: float
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything the engine needs to know of a join.
 
@@ -78,6 +101,8 @@ class Plan:
         For each stream its place in the order in which the predicate names the streams.
     align
         How far a row may be ahead of the slowest stream without waiting for it; None for any.
+    work
+        The limit of work; None without one.
     """
 
     spec: Specification
@@ -88,6 +113,7 @@ class Plan:
     values: ValueScale
     chain: tuple[int, ...]
     align: int | float | None = None
+    work: WorkLimit | None = None
 
     @property
     def spool_bytes(self) -> int:
@@ -164,7 +190,17 @@ def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
         rule = _rule(spec.on, values)
     order = spec.on.streams or spec.names
     chain = tuple(order.index(name) for name in spec.names)
-    return Plan(spec, sides, time, rule, keys, values, chain, _align(spec, time))
+    return Plan(
+        spec,
+        sides,
+        time,
+        rule,
+        keys,
+        values,
+        chain,
+        _align(spec, time),
+        _work(spec, time, sides),
+    )
 
 
 def _check_streams(spec: Specification, schemas: Mapping[str, pa.Schema]) -> None:
@@ -267,6 +303,27 @@ def _align(spec: Specification, time: TimeScale) -> int | float | None:
     kind = "numbers" if time.unit is None else "timestamps"
     units = to_units(spec.align or 0, time.units_per_second, "align", f"the times are {kind}")
     return float(units) if time.dtype.kind == "f" else int(units // 1)
+
+
+def _work(spec: Specification, time: TimeScale, sides: Sequence[Side]) -> WorkLimit | None:
+    """Return the limit of work, in units of time."""
+    budget = spec.budget
+    if budget is None or budget.cpu_share is None:
+        return None
+    kind = "numbers" if time.unit is None else "timestamps"
+    unit = float(time.units_per_second or 1)
+    burst = unit
+    if budget.burst is not None:
+        why = f"the times are {kind}"
+        burst = float(to_units(budget.burst, time.units_per_second, "burst of Budget", why))
+    elif time.unit is None:
+        burst = max(float(side.window) for side in sides) / 5
+    if budget.costs is None and time.unit is None:
+        hint = "add costs=penstock.Costs(insert=..., result=...), in the unit of the time columns"
+        what = "Budget(cpu=...) over times that are numbers"
+        raise SchemaError(must(what, "given with costs", budget, hint))
+    costs = None if budget.costs is None else budget.costs.times(unit)
+    return WorkLimit(budget.cpu_share, burst, costs, unit)
 
 
 def _rule(predicate: object, values: ValueScale) -> Rule:

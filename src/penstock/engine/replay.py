@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -68,7 +69,10 @@ def replay(
         stream_progress = progress_of_all(plan, batch) if shards > 1 else None
         routed = route(plan, batch, shards)
         for operator, part in zip(operators, routed, strict=True):
+            began = time.perf_counter()
             results.extend(operator.pieces(part, stream_progress, last=ended and number == last))
+            if operator.work is not None:
+                operator.work.measure(time.perf_counter() - began)
     metrics = total(operator.metrics() for operator in operators)
     return Replay(pa.concat_tables(results), metrics)
 

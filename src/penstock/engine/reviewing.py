@@ -6,6 +6,7 @@ stream's life has gone by. In between the engine does what was decided last.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from penstock.engine.rater import Rater
 from penstock.engine.retention.table import retention_for
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
-from penstock.strategies import ScoringStrategy, Strategy, combine, grade_of, strategies_for
+from penstock.strategies import Rows, ScoringStrategy, Strategy, combine, strategies_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
+    from penstock.engine.work import Work
     from penstock.strategies import Decision, Needs, View
 
 
@@ -54,7 +56,8 @@ def retention_of(
 
 def row_overhead(plan: Plan) -> int:
     """Return the bytes that a row in memory costs besides its payload, if there is a budget."""
-    order = strategies_for(plan.spec.goal)[0].decide(first_view(plan, None)).retain.order
+    lead = strategies_for(plan.spec.goal, plan.spec.budget, len(plan.sides))[0]
+    order = lead.decide(first_view(plan, None)).retain.order
     return ROW_OVERHEAD + retention_for(order).row_bytes
 
 
@@ -81,6 +84,7 @@ class Reviewer:
         coder: KeyCoder,
         rows: int,
         scores: ImportanceScores | None,
+        work: Work | None = None,
     ) -> None:
         needs = needs_of(strategies)
         self._plan = plan
@@ -94,8 +98,12 @@ class Reviewer:
             lead = strategies[0]
             models = needs.models or ((lead,) if isinstance(lead, ScoringStrategy) else ())
             self.observer = Observer(plan, needs, models, store, coder, rows)
-        self._sources = Sources(plan, store, self.observer, self._rater, needs)
+        self._work = work
+        self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
+        self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
         self._has_shed = False
+        budget = plan.spec.budget
+        self._limits_memory = budget is None or budget.limits_memory
         self._rating_view: View | None = None
         self.decisions = [
             each.decide(LiveView(self._sources, rows, None)) for each in self._strategies
@@ -140,22 +148,53 @@ class Reviewer:
                 view = self._view_for_rating()
                 self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
         if self.decision.sheds_arrivals or self._has_shed:
+            if not self._has_shed and not self._limits_memory:
+                self._store.meter()
             self._has_shed = True
             self._store.reserve_chances(arrivals.size)
             chances = set_actions(arrivals[at:stop], self.decision, self._grades(at, stop))
             self._store.memory.chances[at:stop] = chances
+        if self._work is not None:
+            self._piece = at, self._grades(at, stop), self._match_rates(at, stop)
 
     def _grades(self, at: int, stop: int) -> Integers | None:
         """Return the grades of the keys of a piece."""
-        if self.observer is None or self.observer.likeliness is None:
+        observer = self.observer
+        if observer is None or observer.likeliness is None:
             return None
-        likeliness = np.ones(stop - at)
-        for mine, likely in self.observer.coming.values():
-            likeliness[mine["at"] - at] = likely
-        return grade_of(likeliness)
+        grades = np.zeros(stop - at, np.int64)
+        total = sum(observer.rates.of(s) for s in observer.coming)
+        for s, (mine, likely) in observer.coming.items():
+            zeros = np.zeros(mine.size)
+            rows = Rows(s, zeros, likely, zeros, all_per_time=total)
+            if self._needs.match_rates:
+                here, there = (
+                    match_rates(observer, each, mine["value"], mine["key_word"])
+                    for each in (s, 1 - s)
+                )
+                rows = replace(rows, matches_per_time=here, like_it_per_time=there)
+            grades[mine["at"] - at] = self._strategies[-1].grade(rows)
+        return grades
+
+    def _match_rates(self, at: int, stop: int) -> Floats | None:
+        """Return the matches that rows of a piece can expect in a unit of time, by their keys."""
+        if self.observer is None or not self._needs.match_rates:
+            return None
+        rates = np.zeros(stop - at)
+        for s, (mine, _) in self.observer.coming.items():
+            rates[mine["at"] - at] = match_rates(self.observer, s, mine["value"], mine["key_word"])
+        return rates
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
+        if self._work is not None:
+            began, grades, rates = self._piece
+            own = slice(at - began, stop - began)
+            self._work.note(
+                arrivals[at:stop],
+                None if grades is None else grades[own],
+                None if rates is None else rates[own],
+            )
         if self.observer is not None:
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
@@ -164,6 +203,8 @@ class Reviewer:
         """Take in what was observed and decide; called after every so many arrivals."""
         self._limit = limit
         self._rating_view = None
+        if self._work is not None:
+            self._work.review()
         observer = self.observer
         if observer is not None:
             observer.review()
@@ -224,6 +265,8 @@ class Reviewer:
             )
             self.decisions[at] = strategy.decide(view)
         self.decision = self._combined()
+        if self._work is not None:
+            self.decision = self._work.throttle(self.decision)
         self._rating_view = None
         after = type(self.decision.retain.order)
         if after is not before:
@@ -314,6 +357,8 @@ class Reviewer:
         if self.observer is not None:
             self.observer.restore(_below(saved, "observer."))
         self.decision = self._combined()
+        if self._work is not None:
+            self.decision = self._work.throttle_again(self.decision)
         self._rating_view = None
         self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self._has_shed
         self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn

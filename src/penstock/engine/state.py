@@ -28,11 +28,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.description import check_same
-from penstock.engine.intake import StreamCounters, read_keys
-from penstock.engine.ipc import from_ipc, to_ipc
-from penstock.engine.kernels.insertion import refill
-from penstock.engine.kernels.layout import REF_BITS, arrival_type
-from penstock.engine.learned import in_queue_order, learned_by, of_retention, put_back
+from penstock.engine.intake import StreamCounters
+from penstock.engine.ipc import to_ipc
+from penstock.engine.learned import in_queue_order, learned_by, put_back
 from penstock.engine.learned_arrays import (
     NOTHING_LEARNED,
     combine,
@@ -41,15 +39,14 @@ from penstock.engine.learned_arrays import (
     to_bytes,
 )
 from penstock.engine.operator import Operator
+from penstock.engine.refill import refill_rows, refill_stream
 from penstock.engine.sealing import Seal, seal_of, seal_up, unseal
-from penstock.engine.sizes import row_sizes
 from penstock.engine.struct_column import as_struct
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from penstock.engine.arrays import Array, Integers
     from penstock.engine.payload import Payload, SubWindow
     from penstock.engine.plan import Plan
 
@@ -67,6 +64,7 @@ _STREAM_FIELDS = [
     "not_admitted",
     "not_probed",
     "not_inserted",
+    "found",
     "unseen",
     "dropped",
     "evicted",
@@ -193,7 +191,7 @@ def restore(
         if not is_spooled(name)
     }
     parts = [
-        _refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
+        refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
     ]
     operator.alignment.restore(head["alignment"])
     for payload, serial in zip(operator.payloads, head["next_serials"], strict=True):
@@ -206,7 +204,7 @@ def restore(
         operator.learned = reduce(combine, saved, NOTHING_LEARNED)
         numbers = [part.arrival_numbers[order] for part, order in zip(parts, orders, strict=True)]
         learned = in_queue_order(operator.learned, numbers)
-    _refill_rows(operator, parts, orders, learned)
+    refill_rows(operator, parts, orders, learned)
     memory = operator.store.memory
     for names, record, saved in (
         (_STREAM_FIELDS, memory.streams, head["streams"]),
@@ -222,6 +220,8 @@ def restore(
     operator.limits.rows = head["row_limit"]
     operator.reviewed = head["reviewed"]
     operator.emitted_before = head["emitted_before"]
+    if operator.work is not None:
+        operator.work.restore(head["work"])
     if learned is not None:
         put_back(operator.store, operator.reviewer, learned)
     operator.importance_estimate.restore(
@@ -264,6 +264,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "measured": operator.limits.measured.tolist(),
         "row_limit": operator.limits.rows,
         "reviewed": operator.reviewed,
+        "work": None if operator.work is None else operator.work.save(),
         "emitted_before": operator.emitted_before,
         "importance": {
             name: array.tolist() for name, array in operator.importance_estimate.save().items()
@@ -305,98 +306,3 @@ def _write_window(window: SubWindow) -> bytes:
 
 def _write_live(payload: Payload, number: int) -> bytes:
     return np.packbits(payload.live(number)).tobytes()
-
-
-@dataclass
-class _Part:
-    """The rows of one stream that come back into memory."""
-
-    arrivals: Array
-    arrival_numbers: Integers
-    numbers: Integers  # of their sub-windows, and their places in them
-    places: Integers
-
-
-def _refill_stream(
-    operator: Operator, s: int, serials: list[int], data: Mapping[str, bytes]
-) -> _Part:
-    plan, side, payload = operator.plan, operator.plan.sides[s], operator.payloads[s]
-    record = arrival_type(plan.time.dtype, plan.values.dtype)
-    parts = [_Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
-    for serial in serials:
-        saved_table = from_ipc(data[f"rows/{side.name}/{serial}"])
-        table = pa.Table.from_struct_array(saved_table["row"]).cast(side.schema)
-        live = np.ones(table.num_rows, np.bool_)
-        gaps = data.get(f"live/{side.name}/{serial}")
-        if gaps is not None:
-            bits = np.frombuffer(gaps, np.uint8)
-            live = np.unpackbits(bits, count=table.num_rows).astype(np.bool_)
-        window = payload.refill(serial, table, live)
-        window.arrival_numbers[:] = saved_table["arrival_number"].to_numpy()
-        window.likeliness[:] = saved_table["likeliness"].to_numpy()
-        if "rating" in saved_table.column_names:
-            window.ratings = saved_table["rating"].to_numpy()
-        places = np.flatnonzero(live)
-        arrivals = np.zeros(places.size, record)
-        words, values, _ = read_keys(
-            plan, side, table, operator.coder, hashes=operator.monitor is not None
-        )
-        times, _ = plan.time.read(table.column(side.time))
-        number = payload.number_of(serial)
-        arrivals["stream"] = s
-        arrivals["time"] = times[places]
-        arrivals["key_word"] = words[places]
-        arrivals["value"] = values[places]
-        arrivals["ref"] = (number << REF_BITS) | places
-        if operator.limits.in_bytes:
-            arrivals["cost"] = operator.limits.costs(row_sizes(table))[places]
-        arrivals["likeliness"] = window.likeliness[places]
-        if window.ratings is not None:
-            arrivals["rating"] = window.ratings[places]
-        numbers = np.full(places.size, number)
-        parts.append(_Part(arrivals, window.arrival_numbers[places], numbers, places))
-    return _Part(
-        np.concatenate([part.arrivals for part in parts]),
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("arrival_numbers", "numbers", "places")
-        ),
-    )
-
-
-def _refill_rows(
-    operator: Operator,
-    parts: list[_Part],
-    orders: list[Integers],
-    learned: Mapping[str, Array] | None,
-) -> None:
-    """Put all rows into memory: queues in time order, chains in the order of arrival.
-
-    `orders` has for each stream the time order of its rows.
-    """
-    if learned is not None:
-        operator.store.memory.lives["now"] = learned["parts"]
-    queued = operator.store.make_places(
-        [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
-    )
-    for s, (part, order, places) in enumerate(zip(parts, orders, queued, strict=True)):
-        part.arrivals["place"][order] = places
-        if learned is not None:
-            in_time_order = part.arrivals[order]
-            operator.store.retention.refill(in_time_order, of_retention(learned), s)
-            part.arrivals[order] = in_time_order
-    arrival_numbers = np.concatenate([part.arrival_numbers for part in parts])
-    by_number = np.argsort(arrival_numbers, kind="stable")
-    operator.store.reserve(arrival_numbers.size, None)
-    arrivals = np.concatenate([part.arrivals for part in parts])[by_number]
-    refill(operator.store.memory, arrivals, arrival_numbers[by_number])
-    # An empty memory gives out its rows in order: the first to arrive is row 0.
-    row = np.empty(arrival_numbers.size, np.int32)
-    row[by_number] = np.arange(arrival_numbers.size)
-    start = 0
-    for payload, part in zip(operator.payloads, parts, strict=True):
-        own = row[start : start + part.arrival_numbers.size]
-        start += part.arrival_numbers.size
-        for number, window in payload.sub_windows.items():
-            here = part.numbers == number
-            window.rows[part.places[here]] = own[here]

@@ -58,13 +58,15 @@ class Store:
         streams["clock"] = streams["horizon"] = layout.NEVER
         streams["share"] = 1.0 / count
         rule = rule_record(plan)
-        rule["threshold"] = rule["probe_chance"] = rule["insert_chance"] = 1.0
+        for name in ("threshold", "probe_chance", "insert_chance", "admit_chance"):
+            rule[name] = 1.0
         divided = np.zeros(count, layout.life_type(time))
         divided["span"] = lives.spans
         divided["parts"] = lives.parts
         parts = max(lives.parts)
         others = [[o for o in range(count) if o != s] for s in range(count)]
         self.retention = retention
+        self.found_before = np.zeros(count, np.int64)  # results before the batch, by stream
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             costs=np.zeros(0, np.int32),
@@ -76,8 +78,9 @@ class Store:
             span=_span(plan),
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
-            chances=np.zeros((0, 2)),
+            chances=np.zeros((0, 3)),
             probed=np.ones((count, count, 1), np.uint8),
+            shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
             monitored=np.zeros(0, layout.monitored_type(time)),
             gauges=np.zeros(count, layout.GAUGE),
@@ -95,7 +98,7 @@ class Store:
     def reserve_chances(self, arrivals: int) -> None:
         """Make room for the chances of so many arrivals."""
         if len(self.memory.chances) < arrivals:
-            self.memory = self.memory._replace(chances=np.ones((arrivals, 2)))
+            self.memory = self.memory._replace(chances=np.ones((arrivals, 3)))
 
     def set_sub_windows(self, probed: Mask | None) -> None:
         """Set which parts of which windows are probed; None for all."""
@@ -154,8 +157,29 @@ class Store:
         if self.memory.rule["has_costs"][0]:
             costs = np.zeros(size, np.int32)
             costs[: self.memory.costs.size] = self.memory.costs
+        shed = self.memory.shed
+        if self.meters:
+            shed = _unshed(size)
+            shed[: self.memory.shed.size] = self.memory.shed
         retained = self.retention.grown(self.memory.retained, size)
-        self.memory = self.memory._replace(rows=larger, costs=costs, retained=retained)
+        self.memory = self.memory._replace(rows=larger, costs=costs, shed=shed, retained=retained)
+
+    @property
+    def meters(self) -> bool:
+        """Whether it is noted for how many results those that are found stand."""
+        return bool(self.memory.rule["notes"][0] & layout.METERS)
+
+    def meter(self) -> None:
+        """Note it from now on: rows are about to be shed by lot. Nothing was lost so far."""
+        memory = self.memory
+        memory.rule["notes"] |= layout.METERS
+        memory.gauges["total"] += memory.streams["found"]
+        memory.gauges["batch_total"] += memory.streams["found"] - self.found_before
+        self.reserve_shed()
+
+    def reserve_shed(self) -> None:
+        """Make room to note it."""
+        self.memory = self.memory._replace(shed=_unshed(self.memory.rows.size))
 
     def reserve_monitored(self, quota: int) -> None:
         """Make room to monitor so many rows."""
@@ -219,6 +243,13 @@ def _queue_room(memory: Memory) -> list[int]:
     bases = [*(int(base) for base in memory.streams["base"]), memory.queue.size]
     tails = memory.streams["tail"]
     return [bases[s + 1] - bases[s] - int(tails[s]) for s in range(tails.size)]
+
+
+def _unshed(size: int) -> Array:
+    """Return what is noted of rows that were not shed."""
+    shed = np.zeros(size, layout.SHED)
+    shed["chance"] = 1.0
+    return shed
 
 
 def _aligned(size: int, dtype: DType) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
+from penstock.costs import Costs
 from penstock.metrics.summary import summarize
 from penstock.statistics.recall import Estimate, recall_of, size_of
 
@@ -140,6 +141,11 @@ class Metrics:
     importance, importance_estimated, importance_variance
         If importance is the goal: the importance of all results, that of the exact join as
         estimated from the monitored rows, and the variance of that estimate.
+    work, work_allowed, work_wanted
+        Of a CPU budget, in seconds, or in units of time where times are numbers: the work that was
+        done by the costs, the work that was allowed, and the work of the exact join by estimate.
+    arrival_cost, insert_cost, compare_cost, result_cost, timed_shards
+        Of a CPU budget: what each step costs, summed over shards, and their number; see `costs`.
     recomputations
         Of `ijoin`: how many times priorities were computed.
     forced
@@ -212,6 +218,14 @@ class Metrics:
     shards: int = 0
     why: str | None = None
     state_bytes: int = field(default=0, compare=False)
+    work: float = field(default=0.0, compare=False)
+    work_allowed: float = field(default=0.0, compare=False)
+    work_wanted: float = field(default=0.0, compare=False)
+    arrival_cost: float = field(default=0.0, compare=False)
+    insert_cost: float = field(default=0.0, compare=False)
+    compare_cost: float = field(default=0.0, compare=False)
+    result_cost: float = field(default=0.0, compare=False)
+    timed_shards: int = 0
 
     def summary(self) -> str:
         """Return what the join has done in plain words, in at most ten lines.
@@ -312,6 +326,28 @@ class Metrics:
         return self.fractions / self.shards if self.shards else None
 
     @property
+    def throttle(self) -> float | None:
+        """Of a CPU budget: the share of the work of the exact join that was done.
+
+        1 if nothing was shed; None without a CPU budget, and as long as nothing can be said.
+        """
+        if not self.timed_shards or (self.lost and not self.estimated):
+            return None
+        return min(1.0, self.work / self.work_wanted) if self.lost and self.work_wanted else 1.0
+
+    @property
+    def costs(self) -> Costs | None:
+        """Of a CPU budget: what the steps cost, as given or as measured; the mean of all shards."""
+        if not self.timed_shards:
+            return None
+        return Costs(
+            arrival=self.arrival_cost / self.timed_shards,
+            insert=self.insert_cost / self.timed_shards,
+            compare=self.compare_cost / self.timed_shards,
+            result=self.result_cost / self.timed_shards,
+        )
+
+    @property
     def choice(self) -> str | None:
         """Which strategy or model was chosen, and why; None if there was no choice."""
         said = [each for each in (self.why, self._follows_most()) if each is not None]
@@ -338,6 +374,12 @@ class Metrics:
     def arrived(self) -> int:
         """Rows that arrived, over all streams."""
         return sum(stream.arrived for stream in self.streams.values())
+
+
+_WORK = (
+    *("work", "work_allowed", "work_wanted"),
+    *("arrival_cost", "insert_cost", "compare_cost", "result_cost", "timed_shards"),
+)
 
 
 def total(parts: Iterable[Metrics]) -> Metrics:
@@ -372,6 +414,7 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         shards=sum(part.shards for part in parts),
         why=parts[0].why,
         state_bytes=sum(part.state_bytes for part in parts),
+        **{name: sum(getattr(part, name) for part in parts) for name in _WORK},
     )
 
 

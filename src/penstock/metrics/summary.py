@@ -49,6 +49,7 @@ def summarize(metrics: Metrics) -> str:
         ("Last batch", _last_batch(metrics)),
         ("Rows in", f"{metrics.arrived:,}: {_by_stream(metrics, 'arrived')}"),
         ("Held", _held(metrics)),
+        ("Work", _work(metrics)),
         ("Lost rows", _lost_rows(metrics)),
         ("Not used", _unused_rows(metrics)),
         ("Waiting", _waiting(metrics)),
@@ -114,6 +115,17 @@ def _held(metrics: Metrics) -> str:
     return f"{most} of {metrics.budget_rows:,} that the budget allows; {now}"
 
 
+def _work(metrics: Metrics) -> str:
+    """Say how much of the work that was allowed was done, and how much was wanted."""
+    if not metrics.timed_shards or not metrics.work_allowed:
+        return ""
+    said = f"{percent(metrics.work / metrics.work_allowed)} of what the CPU budget allows"
+    throttle = metrics.throttle
+    if throttle is not None and throttle < 1:
+        said += f", {percent(throttle)} of what the exact join would take"
+    return said
+
+
 def _lost_rows(metrics: Metrics) -> str:
     causes = [
         f"{_count(metrics, name):,} {words} ({_by_stream(metrics, name)})"
@@ -151,7 +163,11 @@ def _strategy(metrics: Metrics) -> str:
 
 def _advice(metrics: Metrics) -> list[str]:
     """Say what to change, what matters most first."""
-    said = [*_advice_on_memory(metrics), *_advice_on_recall(metrics)]
+    said = [
+        *_advice_on_memory(metrics),
+        *_advice_on_work(metrics),
+        *_advice_on_recall(metrics),
+    ]
     for name, (_, words) in _UNUSED.items():
         if _count(metrics, name):
             streams = [stream for stream, each in metrics.streams.items() if getattr(each, name)]
@@ -174,6 +190,16 @@ def _advice_on_memory(metrics: Metrics) -> list[str]:
     return ["more memory or shorter windows; `penstock explain` tells how much a recall takes"]
 
 
+def _advice_on_work(metrics: Metrics) -> list[str]:
+    is_shed = any(_count(metrics, name) for name in ("not_admitted", "not_probed", "not_inserted"))
+    recall = metrics.recall
+    if not metrics.timed_shards or not is_shed:
+        return []
+    if recall is not None and recall.value >= _LITTLE_LOST:
+        return []
+    return ["a larger share of the CPU, more shards on more cores, or shorter windows"]
+
+
 def _advice_on_recall(metrics: Metrics) -> list[str]:
     recall = metrics.recall
     if metrics.unseen:
@@ -181,6 +207,8 @@ def _advice_on_recall(metrics: Metrics) -> list[str]:
     if recall is None and len(metrics.streams) > 2:
         return ["to know the recall, replay a part of the streams with and without the budget"]
     if recall is None or recall.high - recall.low > _WIDE:
+        if metrics.timed_shards and metrics.budget_rows is None:
+            return ["wait: the estimate of recall gets better with every row"]
         return ["a larger Budget(monitor=...), or fewer shards, for a better estimate of recall"]
     return []
 

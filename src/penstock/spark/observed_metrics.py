@@ -30,6 +30,13 @@ _JOIN_FLOATS = {
     "importance",
     "importance_estimated",
     "importance_variance",
+    "work",
+    "work_allowed",
+    "work_wanted",
+    "arrival_cost",
+    "insert_cost",
+    "compare_cost",
+    "result_cost",
 }
 _STREAM_COUNTERS = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
@@ -65,7 +72,7 @@ def _model_names(spec: Specification) -> list[str]:
     """Return the names of the models among which a strategy chooses."""
     if spec.budget is None:
         return []
-    models = strategies_for(spec.goal)[0].needs.models
+    models = strategies_for(spec.goal, spec.budget, len(spec.names))[0].needs.models
     names = list(dict.fromkeys(model.name for model in models))
     return names if len(names) > 1 else []
 
@@ -85,7 +92,9 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
     """Return what Spark observes of a column of counters: the sum of each over the shards."""
     strategy = None
     if spec.budget is not None:
-        strategy = " + ".join(each.name for each in strategies_for(spec.goal))
+        strategy = " + ".join(
+            each.name for each in strategies_for(spec.goal, spec.budget, len(spec.names))
+        )
     sums = [
         F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -67,6 +68,7 @@ class JoinProcessor(StatefulProcessor):
         self._shards = shards
         self._name = name
         self._may_use_files = may_use_files
+        self._cached: Operator | None = None  # the operator of the shard, if it was in memory
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state; called by Spark before the first row."""
@@ -83,14 +85,23 @@ class JoinProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Join the packed rows of a shard; called by Spark once in a micro-batch."""
         freeze_loaded_objects()
+        began = time.perf_counter()
         plan = self._definition.plan()
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
+        # The first micro-batch of a process is slow: it loads the kernels, and reads the state.
+        is_warm = operator is self._cached
         state.fetch_spooled(operator, self._fetch)
         packed = pd.concat(rows)
         columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
         batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
+        query, number = _property(_QUERY) or self._definition.id, _batch_number()
+        handed_over = result_files.close_old_files(query, number)
         yield from self._results(operator.pieces(batch.tables, batch.stream_progress))
+        if operator.work is not None:
+            # For the next micro-batch. How long Spark takes for this one's results is known then.
+            seconds = time.perf_counter() - began if is_warm else 0.0
+            operator.work.measure(seconds, handed_over)
         self._save(operator, shard)
         counted = counters(operator.metrics())
         self._metrics.update((self._name, counted))
@@ -99,7 +110,6 @@ class JoinProcessor(StatefulProcessor):
     def _results(self, pieces: Iterator[pa.Table]) -> Iterator[pd.DataFrame]:
         """Yield rows with results, or with their addresses in a file."""
         query, number = _property(_QUERY) or self._definition.id, _batch_number()
-        result_files.close_old_files(query, number)
         if not (self._may_use_files and result_files.is_possible()):
             for piece in pieces:
                 rows = max(1, piece.num_rows * _MAX_ROW_BYTES // max(1, piece.nbytes))
@@ -119,6 +129,7 @@ class JoinProcessor(StatefulProcessor):
         saved = self._head.get()
         head = {} if saved is None else {"head": saved[0]}
         cached = operator_cache.take(self._definition.id, shard, head["head"]) if head else None
+        self._cached = cached
         if cached is not None:
             return cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head

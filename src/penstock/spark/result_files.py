@@ -12,7 +12,7 @@ until then. Nobody else but the same user can do so.
 ======================  ==========================================================================
 what happens            when the space is free again
 ======================  ==========================================================================
-all results are read    at once: the unpacker empties the file
+all results are read    at once: the unpacker empties the file, but for how long it took
 some are read           when the operator's process gets its next task, or ends
 none is read            when it gets a task of the query's next micro-batch, or ends
 ======================  ==========================================================================
@@ -23,7 +23,9 @@ Spark ends Python processes that have had nothing to do for a minute.
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -44,6 +46,10 @@ _OPENED = 0o400
 _PROCESSES = Path("/proc")
 
 _waiting: list[ResultFile] = []
+
+# What the unpacker leaves in a file: how many results it had, and for how many seconds the
+# unpacker was busy with them, until Java had taken the last.
+_HANDED_OVER = struct.Struct("qd")
 
 
 def is_possible() -> bool:
@@ -102,18 +108,34 @@ class ResultFile:
         """Return whether the unpacker has opened the file, so that it need not be kept open."""
         return os.fstat(self._file.fileno()).st_mode & 0o777 == _OPENED
 
+    def handed_over(self) -> tuple[int, float]:
+        """Return how many results Java has taken, and the seconds that this took; 0 if none yet."""
+        size = os.fstat(self._file.fileno()).st_size
+        if not self.is_opened() or size != _HANDED_OVER.size:
+            return 0, 0.0
+        rows, seconds = _HANDED_OVER.unpack(os.pread(self._file.fileno(), size, 0))
+        return rows, seconds
+
     def close(self) -> None:
         """Close the file; if the unpacker does not have it open, it is gone."""
         self._file.close()
 
 
-def close_old_files(query: str, batch: int) -> None:
-    """Close the files of earlier tasks that are not needed any more; called at a task's start."""
+def close_old_files(query: str, batch: int) -> tuple[int, float]:
+    """Close the files of earlier tasks that are not needed any more; called at a task's start.
+
+    Returns how many of the query's results Java has taken from them, and the seconds that took.
+    """
+    rows, seconds = 0, 0.0
     for file in list(_waiting):
         outdated = file.query == query and file.batch < batch
+        if file.query == query:
+            taken = file.handed_over()
+            rows, seconds = rows + taken[0], seconds + taken[1]
         if outdated or file.is_opened() or len(_waiting) >= _MAX_WAITING:
             file.close()
             _waiting.remove(file)
+    return rows, seconds
 
 
 class ResultReader:
@@ -124,22 +146,26 @@ class ResultReader:
     >>> with ResultReader() as reader:
     ...     [batch.to_pydict() for batch in reader.read(address)]
     [{'x': [1, 2]}]
-    >>> file.is_opened(), os.fstat(file._file.fileno()).st_size
-    (True, 0)
+    >>> file.is_opened(), file.handed_over()[0]
+    (True, 2)
     """
 
     def __init__(self) -> None:
         self._files: dict[int, BufferedRandom] = {}
+        self._taken: dict[int, list[float]] = {}  # of each file: results, and seconds
 
     def __enter__(self) -> Self:
         """Do nothing: files are opened when they are read."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Empty and close all files."""
-        for file in self._files.values():
+        """Empty and close all files, and leave in each how long it took."""
+        for inode, file in self._files.items():
+            rows, seconds = self._taken[inode]
             with suppress(OSError):
                 file.truncate(0)
+                file.seek(0)
+                file.write(_HANDED_OVER.pack(int(rows), seconds))
             file.close()
         self._files.clear()
 
@@ -154,10 +180,15 @@ class ResultReader:
         address = Address.from_text(text)
         if address.inode not in self._files:
             self._files[address.inode] = _open(address)
-        file = self._files[address.inode]
+            self._taken[address.inode] = [0.0, 0.0]
+        file, taken = self._files[address.inode], self._taken[address.inode]
+        began = time.perf_counter()
         file.seek(address.start)
         with pa.ipc.open_stream(file) as reader:
-            yield from reader
+            for batch in reader:
+                yield batch
+                taken[0] += batch.num_rows
+        taken[1] += time.perf_counter() - began
 
 
 def _open(address: Address) -> BufferedRandom:

@@ -13,7 +13,7 @@ The model of `ayad05`: to take a row into a window and out again costs `insert` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = [
+    "Boundary",
     "Steps",
     "WorkModel",
     "by_partner",
     "coin_flip",
+    "fill",
     "insert_no_probe",
     "max_subset",
     "probe_no_insert",
@@ -65,6 +67,10 @@ class WorkModel:
         T of each stream, in units of time.
     insert, result
         C_u and C_p.
+    selectivity
+        f: the share of pairs of rows of one value that are results. 1 for an equality by value;
+        where all rows count as of one value, the selectivity of the join. One number, or one for
+        each value.
 
     Examples
     --------
@@ -77,6 +83,7 @@ class WorkModel:
     windows: tuple[float, float]
     insert: float
     result: float
+    selectivity: float | Floats = 1.0
 
     @property
     def whole(self) -> Steps:
@@ -97,7 +104,8 @@ class WorkModel:
     @property
     def found(self) -> Floats:
         """Results in which rows of each stream and value have waited, of the exact join."""
-        found: Floats = self.rates.prod(axis=0) * np.array(self.windows)[:, None]
+        pairs: Floats = self.rates.prod(axis=0) * np.array(self.windows)[:, None]
+        found: Floats = pairs * self.selectivity
         return found
 
     def output(self, steps: Steps) -> float:
@@ -112,7 +120,8 @@ class WorkModel:
 
     def only(self, value: int) -> WorkModel:
         """Return the model of one value alone."""
-        return WorkModel(self.rates[:, [value]], self.windows, self.insert, self.result)
+        share = np.broadcast_to(np.asarray(self.selectivity), self.rates.shape[1])
+        return replace(self, rates=self.rates[:, [value]], selectivity=float(share[value]))
 
     def all_alike(self, *, admit: Floats, probe: Floats, insert: Floats) -> Steps:
         """Return steps with the same chances for all values of a stream."""
@@ -169,7 +178,7 @@ def probe_no_insert(model: WorkModel, capacity: float) -> Steps:
     What a stream adds and what it costs are in proportion to its chance, so the stream that gives
     more for the work comes first.
     """
-    chances = _fill(
+    chances = fill(
         model.found.sum(axis=1), model.rates.sum(axis=1) * model.insert, model.result, capacity
     )
     return model.all_alike(admit=_ALL, probe=_ALL, insert=chances)
@@ -181,7 +190,7 @@ def by_partner(model: WorkModel, capacity: float) -> Steps:
     As PNI, for each stream and value by itself: what a row of a stream gives while it waits
     depends on how frequent its value is in the *other* stream.
     """
-    chances = _fill(
+    chances = fill(
         model.found.ravel(), model.rates.ravel() * model.insert, model.result, capacity
     ).reshape(model.rates.shape)
     ones = np.ones_like(model.rates)
@@ -227,17 +236,20 @@ _BY_LOT: Mapping[str, Callable[[WorkModel, float], Steps]] = {
 }
 
 
-def _fill(gains: Floats, costs: Floats, result: float, capacity: float) -> Floats:
+def fill(
+    gains: Floats, costs: Floats, result: float, capacity: float, at_once: float = np.inf
+) -> Floats:
     """Return the chances of items that gain most together: a fractional knapsack.
 
-    Each gains `gains` results, which cost `result` each, and costs `costs` besides. Items that
-    gain nothing have no chance, unless there is room for all.
+    Each gains `gains` results, which cost `result` each, and costs `costs` besides, of which all
+    together may cost `at_once`. Items that gain nothing have no chance, unless there is room for
+    all.
 
-    >>> _fill(np.array([6.0, 1.0]), np.array([1.0, 1.0]), result=0.5, capacity=5.0).tolist()
+    >>> fill(np.array([6.0, 1.0]), np.array([1.0, 1.0]), result=0.5, capacity=5.0).tolist()
     [1.0, 0.6666666666666666]
     """
     whole = costs + gains * result
-    if whole.sum() <= capacity:
+    if whole.sum() <= capacity and costs.sum() <= at_once:
         return np.ones(gains.size)
     chances = np.zeros(gains.size)
     # By gain per cost, which is in the order of gains / costs whatever a result costs.
@@ -245,8 +257,11 @@ def _fill(gains: Floats, costs: Floats, result: float, capacity: float) -> Float
     worth[gains == 0] = 0.0
     left = capacity
     for item in np.argsort(-worth, kind="stable"):
-        if not gains[item] or left <= 0.0:
+        if not gains[item] or left <= 0.0 or at_once <= 0.0:
             break
         chances[item] = min(1.0, left / whole[item]) if whole[item] > 0 else 1.0
+        if chances[item] * costs[item] > at_once:
+            chances[item] = at_once / costs[item]
         left -= float(chances[item] * whole[item])
+        at_once -= float(chances[item] * costs[item])
     return chances

@@ -15,7 +15,9 @@ from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import Model, Needs, Resource, Strategy
 from penstock.strategies.best import Best
+from penstock.strategies.by_partner import ByPartner
 from penstock.strategies.cluster import Cluster
+from penstock.strategies.coin_flip import CoinFlip
 from penstock.strategies.decision import (
     GRADES,
     Admit,
@@ -38,8 +40,11 @@ from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
 from penstock.strategies.greedy import Greedy
 from penstock.strategies.ijoin import Ijoin
+from penstock.strategies.insert_no_probe import InsertNoProbe
+from penstock.strategies.max_subset import MaxSubsetOfValues
 from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
+from penstock.strategies.probe_no_insert import ProbeNoInsert
 from penstock.strategies.random import Random
 from penstock.strategies.sampling import SamplingStrategy
 from penstock.strategies.scoring import ScoringStrategy
@@ -52,13 +57,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from penstock.budget import Budget
+
 __all__ = [
     "GRADES",
     "STRATEGIES",
+    "WORK_STRATEGIES",
     "Admit",
     "Age",
     "Best",
+    "ByPartner",
     "Cluster",
+    "CoinFlip",
     "Decision",
     "Emit",
     "EqCluster",
@@ -67,8 +77,10 @@ __all__ = [
     "Greedy",
     "Ijoin",
     "Insert",
+    "InsertNoProbe",
     "LowestRating",
     "LowestScore",
+    "MaxSubsetOfValues",
     "Model",
     "Needs",
     "Oldest",
@@ -76,6 +88,7 @@ __all__ = [
     "PpsCluster",
     "Prob",
     "Probe",
+    "ProbeNoInsert",
     "Random",
     "ResidencePriority",
     "Resource",
@@ -113,6 +126,15 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "worth": Worth,  # by importance times the matches to be expected
 }
 
+# Those that keep to a limit of work.
+WORK_STRATEGIES: Mapping[str, type[Strategy]] = {
+    "coin-flip": CoinFlip,  # rows are dropped
+    "insert-no-probe": InsertNoProbe,  # some do not look for results
+    "probe-no-insert": ProbeNoInsert,  # some are not inserted
+    "max-subset": MaxSubsetOfValues,  # rows of the best values take part
+    "by-partner": ByPartner,  # those are inserted that will find most
+}
+
 # Other names that papers have for them.
 _ALIASES: Mapping[str, str] = {"recent": "fifo", "size": "prob"}
 
@@ -131,10 +153,14 @@ _KNOWLEDGE: Mapping[str, str] = {
 }
 
 
-def strategies_for(goal: Goal) -> tuple[Strategy, ...]:
+def strategies_for(
+    goal: Goal, budget: Budget | None = None, streams: int = 2
+) -> tuple[Strategy, ...]:
     """Return the strategies of a goal: the one that it names, or that serves it best.
 
-    Where it has one for each resource, the one for memory comes first.
+    Where it has one for each resource, the one for memory comes first. A budget says which
+    resources are limited; without one it is memory. How many streams there are matters to those
+    that save CPU.
 
     Raises
     ------
@@ -150,8 +176,19 @@ def strategies_for(goal: Goal) -> tuple[Strategy, ...]:
     (Fifo(),)
     """
     found: tuple[Strategy, ...]
-    if not isinstance(goal.strategy, Mapping):
+    if budget is not None and budget.cpu is not None:
+        found = _with_cpu(goal, budget, streams)
+    elif not isinstance(goal.strategy, Mapping):
         found = (_one(goal, goal.strategy),)
+        if found[0].spends is Resource.CPU:
+            raise SpecificationError(
+                must(
+                    f"strategy of {type(goal).__name__}",
+                    "one that saves memory, where cpu is not limited",
+                    found[0].name,
+                    "give Budget(cpu=...), or choose another strategy",
+                )
+            )
     else:
         found = (_one(goal, goal.strategy.get("memory")),)
         if "cpu" in goal.strategy:
@@ -180,6 +217,42 @@ def strategies_for(goal: Goal) -> tuple[Strategy, ...]:
     return found
 
 
+def _with_cpu(goal: Goal, budget: Budget, streams: int) -> tuple[Strategy, ...]:
+    """Return the strategies for a limit of work, and for one of memory if there is one."""
+    said = goal.strategy
+    by_resource: dict[str, Strategy | None] = {"memory": None, "cpu": None}
+    if isinstance(said, Mapping):
+        by_resource |= {name: _one(goal, each) for name, each in said.items()}
+    elif said is not None:
+        only = _one(goal, said)
+        by_resource["memory" if only.spends is Resource.MEMORY else "cpu"] = only
+    if by_resource["memory"] is not None and not budget.limits_memory:
+        raise SpecificationError(
+            must(
+                f"strategy of {type(goal).__name__}",
+                "one that saves cpu, where rows and memory are not limited",
+                by_resource["memory"].name,
+                "give rows= or memory= too, or choose another strategy",
+            )
+        )
+    # By what the model says none is better, as long as its statistics are there.
+    choice = "by-partner" if streams == 2 else "probe-no-insert"
+    cpu = by_resource["cpu"] or _one(goal, choice)
+    if streams > 2 and cpu.needs.match_rates:
+        by_lot = [name for name, each in WORK_STRATEGIES.items() if not each.needs.match_rates]
+        raise SpecificationError(
+            must(
+                f"strategy of {type(goal).__name__}",
+                f"one that sheds by lot, of {streams} streams",
+                cpu.name,
+                f"choose one of {', '.join(by_lot)}, or leave it out",
+            )
+        )
+    if not budget.limits_memory:
+        return (cpu,)
+    return (by_resource["memory"] or _one(goal, None), cpu)
+
+
 def _one(goal: Goal, said: object) -> Strategy:
     """Return the strategy that is meant by a name, an object, or None."""
     owner = f"strategy of {type(goal).__name__}"
@@ -200,7 +273,7 @@ def _one(goal: Goal, said: object) -> Strategy:
     if not isinstance(name, str):
         hint = "derive it from penstock.strategies.Strategy (docs/extending.md)"
         raise SpecificationError(must(owner, "a name or a strategy", said, hint))
-    return STRATEGIES[_ALIASES.get(name, name)]()
+    return {**STRATEGIES, **WORK_STRATEGIES}[_ALIASES.get(name, name)]()
 
 
 def reason_for(goal: Goal) -> str | None:

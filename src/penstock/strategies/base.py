@@ -11,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.goals import Goal
+from penstock.strategies.decision import grade_of
 
 if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
     from penstock.strategies.decision import Decision
     from penstock.strategies.view import Rows, View
 
-__all__ = ["Floats", "Model", "Needs", "Resource", "Strategy"]
+__all__ = ["Floats", "Integers", "Model", "Needs", "Resource", "Strategy"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 class Resource(Enum):
@@ -126,6 +128,13 @@ class Strategy(ABC):
         and whenever a part of a stream's life has gone by. To change nothing, return
         `view.previous`.
         """
+
+    def grade(self, rows: Rows) -> Integers:
+        """Return the grades of arriving rows, where chances are by stream and grade.
+
+        A number from 0 to `GRADES` - 1 each. By default by their likeliness.
+        """
+        return grade_of(rows.likeliness)
 
     def rate(self, view: View, rows: Rows) -> Floats | None:
         """Return a number for each row: what the order in which rows leave goes by.

@@ -35,21 +35,24 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Octaves of likeliness that are told apart, below and above the average: a key's grade is the
-# octave that its likeliness is in.
+# Octaves of likeliness that are told apart, below and above the average, and the grades in each: a
+# key's grade is the part of an octave that its likeliness is in.
 BELOW: Final = 14
 ABOVE: Final = 6
-GRADES: Final = BELOW + ABOVE + 1
+PER_OCTAVE: Final = 4
+GRADES: Final = PER_OCTAVE * (BELOW + ABOVE) + 1
 
 
 def grade_of(likeliness: Floats) -> Integers:
-    """Return the grades of keys that are this likely to match; `BELOW` is the average's.
+    """Return the grades of keys that are this likely to match; four to an octave.
 
     >>> grade_of(np.array([0.0, 0.5, 1.0, 1.9, 1e9])).tolist()
-    [0, 13, 14, 14, 20]
+    [0, 52, 56, 59, 80]
     """
-    octaves = np.floor(np.log2(np.maximum(likeliness, 1e-300)))
-    return np.clip(octaves, -BELOW, ABOVE).astype(np.int64) + BELOW
+    parts = np.floor(PER_OCTAVE * np.log2(np.maximum(likeliness, 1e-300)))
+    lowest, highest = -PER_OCTAVE * BELOW, PER_OCTAVE * ABOVE
+    grades: Integers = np.clip(parts, lowest, highest).astype(np.int64) - lowest
+    return grades
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from penstock.costs import Costs
     from penstock.strategies.decision import Decision
 
-__all__ = ["KeySample", "Rows", "SampledRows", "StreamView", "View"]
+__all__ = ["KeySample", "Rows", "SampledRows", "StreamView", "View", "WorkView"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,6 +118,61 @@ class StreamView:
 
 
 @dataclass(frozen=True)
+class WorkView:
+    """What is known of the work: what is allowed, and what arrivals will need.
+
+    Attributes
+    ----------
+    capacity
+        Work that may be done in a unit of time.
+    at_once
+        The part of it that insertions may take until the next review: what rows in memory give has
+        to be paid for as well.
+    costs
+        Of the steps, in units of time.
+    rates
+        Rows of each stream per unit of time, as of late.
+    lives
+        How long rows of each stream wait for others, in units of time.
+    selectivity
+        The share of combinations of rows in the other streams' windows that fit an arriving row.
+    compared
+        Rows that are compared for each result.
+    grades
+        For each stream and grade of key (`Strategy.grade`): rows per unit of time, and the matches
+        that these rows together can expect in each unit of time that they wait
+        (`Needs.match_rates`).
+    """
+
+    capacity: float
+    at_once: float
+    costs: Costs
+    rates: Floats
+    lives: Floats
+    selectivity: float
+    compared: float
+    grades: Floats
+
+    @property
+    def found(self) -> Floats:
+        """Results that the exact join would find in a unit of time, by the stream that arrives."""
+        windows = self.rates * self.lives
+        waiting = [np.delete(windows, s).prod() for s in range(windows.size)]
+        found: Floats = self.rates * np.array(waiting) * self.selectivity
+        return found
+
+    @property
+    def cost_of_result(self) -> float:
+        """What a result costs, with the comparisons that have found it."""
+        return self.costs.result + self.costs.compare * self.compared
+
+    @property
+    def left_for_steps(self) -> float:
+        """The work for which a strategy can choose: arrivals cost what they cost."""
+        return max(0.0, self.capacity - float(self.rates.sum()) * self.costs.arrival)
+
+
+@dataclass(frozen=True)
 class View:
     """What is known now.
 
@@ -148,6 +204,8 @@ class View:
         The sampling fraction now.
     previous
         What was decided last; None at the first decision, before the first row.
+    work
+        What is known of the work; None without a limit, and before the first review.
     """
 
     streams: tuple[StreamView, ...]
@@ -163,6 +221,7 @@ class View:
     selectivities: Floats = field(default_factory=lambda: _NONE)
     fraction: float = np.inf
     previous: Decision | None = None
+    work: WorkView | None = None
 
 
 def _no_column(name: str) -> pa.ChunkedArray:
@@ -203,6 +262,10 @@ class Rows:
     column
         Return a column of the rows by its name. Only of rows that arrive, and for strategies
         that need neither frequencies nor curves.
+    like_it_per_time
+        Rows of its own stream with its key in a unit of time; for `Strategy.grade`.
+    all_per_time
+        Rows of all streams in a unit of time; for `Strategy.grade`.
     """
 
     stream: int
@@ -214,6 +277,8 @@ class Rows:
     given_matches: Floats | None = None
     draws: Callable[[], Floats] = lambda: _NONE
     column: Callable[[str], pa.ChunkedArray] = _no_column
+    like_it_per_time: Floats = field(default_factory=lambda: _NONE)
+    all_per_time: float = 0.0
 
     @classmethod
     def arriving(

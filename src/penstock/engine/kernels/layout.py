@@ -44,6 +44,10 @@ NOT_PROBED: Final = 2
 NOT_INSERTED: Final = 4
 UNSEEN: Final = 8  # or: of the results that it loses no estimate is possible
 
+# What is noted of results.
+NOTES: Final = 1  # the rows that gave them
+METERS: Final = 2  # for how many results of the exact join they stand
+
 # What the importance of a result is made of.
 MIN: Final = 0
 PRODUCT: Final = 1
@@ -140,6 +144,7 @@ def stream_type(time: DType) -> DType:
             ("not_admitted", np.int64),
             ("not_probed", np.int64),
             ("not_inserted", np.int64),
+            ("found", np.int64),  # results that its rows found as they arrived
             ("unseen", np.int64),  # arrivals of whose lost results no estimate is possible
             ("dropped", np.int64),
             ("evicted", np.int64),
@@ -186,7 +191,7 @@ def rule_type(value: DType) -> DType:
             ("spare_slots", np.int64),  # how many slots can still be given out
             ("compared", np.int64),
             ("produced", np.int64),
-            ("notes", np.int64),  # whether results are noted with the rows that gave them
+            ("notes", np.int64),  # what is noted of results: NOTES and METERS, added up
             ("monitored", np.int64),  # rows that are monitored
             ("quota", np.int64),  # rows that may be monitored
             ("threshold", np.float64),  # rows that draw below it are monitored
@@ -194,7 +199,9 @@ def rule_type(value: DType) -> DType:
             ("weighs", np.int64),  # whether results say which monitored row waited for them
             ("found", np.int64),  # results of the row that is being dealt with,
             ("probe_chance", np.float64),  # the chance that it probes,
-            ("insert_chance", np.float64),  # and that it is inserted
+            ("insert_chance", np.float64),  # that it is inserted,
+            ("admit_chance", np.float64),  # that it is admitted, which is part of both,
+            ("stands_for", np.float64),  # and for how many its own results stand
             ("result", np.int64),  # what the importance of a result is made of
         ]
     )
@@ -218,8 +225,18 @@ def monitored_type(time: DType) -> DType:
     )
 
 
-# What the monitored rows of a stream show: estimates of all results in which its rows waited,
-# and of the variance of that estimate; so far, and of this batch.
+# Of a row in memory, where rows are shed by lot and none is evicted.
+SHED: Final = np.dtype(
+    [
+        ("chance", np.float64),  # with which it was inserted
+        ("cover", np.float64),  # what its results stand for,
+        ("batch_cover", np.float64),  # and those of a batch,
+        ("batch", np.int64),  # which is this one
+    ]
+)
+
+# What the monitored rows of a stream show, or, where none is evicted, what its arrivals have found:
+# estimates of all results, and of the variance of that estimate; so far, and of this batch.
 GAUGE: Final = np.dtype(
     [
         ("total", np.float64),
@@ -259,8 +276,9 @@ class Memory(NamedTuple):
     span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
     order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
-    chances: Floats  # chances[arrival]: that it probes, that it is inserted; where some are shed
+    chances: Floats  # chances[arrival]: that it probes, is inserted, is admitted; if some are shed
     probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
+    shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
     monitored: Array
     gauges: Array  # one per stream

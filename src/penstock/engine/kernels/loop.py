@@ -124,6 +124,8 @@ def join(
         if sheds:
             rule["probe_chance"] = memory.chances[at, 0]
             rule["insert_chance"] = memory.chances[at, 1]
+            rule["admit_chance"] = memory.chances[at, 2]
+            rule["stands_for"] = 0.0
         before = results.produced[0]
         slot = slot_of_key(memory, probing, arrival, at - start, results)
         if not actions & NOT_PROBED and not probe(memory, probing, arrival, slot, results):
@@ -132,7 +134,9 @@ def join(
             _count_shed(memory, stream, actions)
         if rule["emits_drawn"]:
             keep_drawn(memory, results, before)
-        rule["found"] = results.produced[0] - before
+        found = results.produced[0] - before
+        rule["found"] = found
+        streams[stream]["found"] += found
         number = rule["arrivals"]
         rule["arrivals"] = number + 1
         if streams[stream]["horizon"] - arrival["time"] > streams[stream]["window"]:

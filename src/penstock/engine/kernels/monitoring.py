@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
-from penstock.engine.kernels.layout import MOST_MATCHES, NOTHING, Memory
+from penstock.engine.kernels.layout import METERS, MOST_MATCHES, NOTES, NOTHING, Memory
+from penstock.engine.kernels.metering import meter
 from penstock.engine.retention import dispatch
 
 if TYPE_CHECKING:
@@ -146,6 +147,11 @@ def monitor(memory: Memory, row: int, arrival: np.void) -> None:
 @inner
 def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
     """Note results with the rows that waited for them, and what the monitored ones show."""
+    notes = memory.rule[0]["notes"]
+    if notes & METERS:
+        meter(memory, arrival, results, start, stop)
+    if not notes & NOTES:
+        return
     rows = memory.rows
     members = results.members
     weighs = memory.rule[0]["weighs"] != 0

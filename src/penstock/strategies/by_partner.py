@@ -1,0 +1,42 @@
+"""By partner: rows are inserted whose keys come often in the other stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from penstock.statistics.work_output import fill
+from penstock.strategies.base import Needs
+from penstock.strategies.decision import Decision, Insert
+from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance
+
+if TYPE_CHECKING:
+    from penstock.strategies.view import WorkView
+
+
+@dataclass(frozen=True)
+class ByPartner(WorkStrategy):
+    """Let all rows look for results, and insert those that will find most for their cost.
+
+    What a row finds while it waits depends on how often its key comes in the *other* stream. Where
+    a probe that finds nothing is free, this is the optimum.
+
+    References
+    ----------
+    Ours; as `probe_no_insert` of `ayad05` 3.3, by stream and grade of key.
+    """
+
+    name: ClassVar[str] = "by-partner"
+    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=4)
+
+    def share_out(self, work: WorkView) -> Decision:
+        """Return the chances of being inserted, by stream and grade."""
+        rates, expected = work.grades[:, :, 0], work.grades[:, :, 1]
+        chances = fill(
+            (expected * work.lives[:, None]).ravel(),
+            rates.ravel() * work.costs.insert,
+            work.cost_of_result,
+            work.left_for_steps,
+            work.at_once,
+        ).reshape(rates.shape)
+        return Decision(insert=Insert(for_all_grades(chances, rates > 0.0, least_chance(work))))

@@ -1,0 +1,139 @@
+"""Every strategy that keeps to a limit of work goes through the checks that are for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+
+import penstock as ps
+from penstock.engine.plan import bind
+from penstock.statistics.recall import Estimate
+from penstock.strategies import WORK_STRATEGIES, Decision, Insert
+from tests.conformance.checks import (
+    CHECKS,
+    Case,
+    as_lists,
+    in_step,
+    is_part_of,
+    strategy_of,
+    unweighted,
+)
+from tests.conformance.workloads import REVIEWED, WORKLOADS
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
+    from tests.conformance.workloads import Workload
+
+COSTS = ps.Costs(arrival=0.1, insert=1.0, compare=0.05, result=0.5)
+# They are about budgets that are too small, or too large, of memory.
+_OF_MEMORY = {"enough_budget_gives_the_exact_join", "the_budget_is_never_exceeded"}
+_CHECKS = {name: check for name, check in CHECKS.items() if name not in _OF_MEMORY}
+
+
+def budget_of(workload: Workload, share: float, rows: int | None = None) -> ps.Budget:
+    """Return a share of the work of the exact join."""
+    metrics = workload.join().replay(workload.tables).metrics
+    plan = bind(workload.join(), {name: table.schema for name, table in workload.tables.items()})
+    columns = [workload.tables[side.name].column(side.time) for side in plan.sides]
+    times = [plan.time.read(column) for column in columns]
+    first = min(float(each[good].min()) for each, good in times)
+    last = max(float(each[good].max()) for each, good in times)
+    seconds = (last - first) / float(plan.time.units_per_second or 1)
+    work = COSTS.of(
+        arrivals=metrics.arrived,
+        inserted=metrics.inserted,
+        compared=metrics.compared,
+        results=metrics.emitted,
+    )
+    return ps.Budget(cpu=0.5, costs=COSTS.times(0.5 / share * seconds / work), rows=rows)
+
+
+@dataclass(frozen=True, eq=False)
+class WorkCase(Case):
+    """One strategy over one workload with too little work, and perhaps too little memory."""
+
+    @cached_property
+    def budget(self) -> ps.Budget:
+        rows = self.workload.budgets["rows"].rows
+        return budget_of(self.workload, 0.6, None if self.kind == "cpu" else 3 * (rows or 1))
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """One that draws, as all of them do."""
+        return (Decision(insert=Insert(0.5)),)
+
+    @property
+    def name(self) -> str | None:
+        name = super().name
+        return name if self.kind == "cpu" else f"best + {name}"
+
+
+def _serves(name: str, workload: Workload) -> bool:
+    return len(workload.streams) == 2 or not strategy_of(name).needs.match_rates
+
+
+CASES = [
+    WorkCase(workload, name, kind)
+    for name in WORK_STRATEGIES
+    for workload in (*WORKLOADS, REVIEWED)
+    if _serves(name, workload)
+    for kind in ("cpu", "both")
+]
+
+
+def _marked(case: WorkCase) -> ParameterSet:
+    here = (case.strategy, case.workload) in (
+        ("by-partner", REVIEWED),
+        ("probe-no-insert", WORKLOADS[1]),
+    )
+    here = here and case.kind == "cpu"
+    return pytest.param(case, marks=() if here else pytest.mark.slow, id=str(case))
+
+
+@pytest.mark.parametrize("check", _CHECKS)
+@pytest.mark.parametrize("case", [_marked(case) for case in CASES])
+def test_conforms(check: str, case: WorkCase) -> None:
+    _CHECKS[check](case)
+
+
+@pytest.mark.parametrize("name", WORK_STRATEGIES)
+@pytest.mark.parametrize("workload", [*WORKLOADS, REVIEWED], ids=lambda each: each.name)
+def test_enough_work_gives_the_exact_join(name: str, workload: Workload) -> None:
+    if not _serves(name, workload):
+        pytest.skip("for two streams")
+    join = workload.join(ps.MaxSubset(strategy=name), budget_of(workload, 100.0))
+    replay = join.replay(workload.tables)
+    assert unweighted(replay.result) == workload.exact
+    assert replay.metrics.lost == 0
+    assert replay.metrics.throttle == 1.0
+    assert replay.metrics.recall == Estimate(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("workload", [*WORKLOADS, REVIEWED], ids=lambda each: each.name)
+def test_without_a_name_a_strategy_is_chosen(workload: Workload) -> None:
+    join = workload.join(ps.MaxSubset(), budget_of(workload, 0.3))
+    replay = join.replay(as_lists(in_step(Case(workload))))
+    chosen = "by-partner" if len(workload.streams) == 2 else "probe-no-insert"
+    assert replay.metrics.strategy == chosen
+    assert is_part_of(unweighted(replay.result), workload.exact)
+
+
+def test_a_strategy_by_value_is_refused_for_three_streams() -> None:
+    workload = WORKLOADS[1]
+    with pytest.raises(ps.SpecificationError) as caught:
+        workload.join(ps.MaxSubset(strategy="by-partner"), ps.Budget(cpu=0.5, costs=COSTS))
+    words = str(caught.value)
+    assert "must be one that sheds by lot, of 3 streams" in words
+    assert "probe-no-insert" in words
+
+
+def test_the_costs_are_part_of_the_join_that_a_state_belongs_to() -> None:
+    workload = REVIEWED
+    join = workload.join(ps.MaxSubset(), budget_of(workload, 0.3))
+    schemas = {name: table.schema for name, table in workload.tables.items()}
+    other = workload.join(ps.MaxSubset(), ps.Budget(cpu=0.5, costs=COSTS))
+    assert bind(join, schemas).description != bind(other, schemas).description

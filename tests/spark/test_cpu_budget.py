@@ -1,0 +1,92 @@
+"""A share of the processor on Spark: given costs decide as in a replay; measured ones are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.testing import canonical_rows
+from tests.spark.support import counts, in_parts, run_and_stop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def _tables(names: str, rows: int) -> dict[str, pa.Table]:
+    """Streams whose second half comes five times as fast."""
+    draw = np.random.default_rng(3)
+    times = np.sort(np.concatenate([draw.uniform(0, 50, rows // 6), draw.uniform(50, 100, rows)]))
+    at = pa.array((times * 1e6).astype(np.int64), pa.timestamp("us", "UTC"))
+    return {
+        name: pa.table({"at": at, "level": np.round(draw.normal(0, 2, len(at)), 1)})
+        for name in names
+    }
+
+
+JOINS = {
+    "equal of two": ps.Join(
+        streams={name: ps.Stream(time="at", window="10 seconds") for name in "ab"},
+        on=ps.Equal("level"),
+        budget=ps.Budget(cpu=0.5, costs=ps.Costs(insert=0.01, result=0.005)),
+    ),
+    "within of three": ps.Join(
+        streams={name: ps.Stream(time="at", window="5 seconds") for name in "abc"},
+        on=ps.Within(0.1, a="level", b="level", c="level"),
+        budget=ps.Budget(cpu=0.5, costs=ps.Costs(insert=0.002, compare=1e-5, result=0.001)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_in_a_burst_a_restart_changes_nothing(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    join = JOINS[name]
+    batches = in_parts(_tables("".join(join.names), 2_000), 6)
+    stopped = run_and_stop(spark, join, batches, tmp_path / "first", before=4)
+    stopped.copy(tmp_path / "copy")
+    query = stopped.resume(spark, tmp_path / "copy")
+    assert query.exception() is None
+    expected = join.replay(batches, shards=2, ended=False)
+    assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
+    metrics = ps.progress(query)
+    assert counts(metrics) == counts(expected.metrics)
+    assert metrics.lost > 100
+    assert metrics.work == pytest.approx(expected.metrics.work)
+    assert metrics.work_allowed == pytest.approx(expected.metrics.work_allowed)
+    assert metrics.throttle == pytest.approx(expected.metrics.throttle)
+    assert metrics.costs is not None
+    assert join.budget is not None
+    assert join.budget.costs is not None
+    assert metrics.costs.result == pytest.approx(join.budget.costs.result)
+    assert metrics.recall is not None
+
+
+def test_costs_are_measured_with_the_handing_over_of_results(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    join = ps.Join(
+        streams={name: ps.Stream(time="at", window="10 seconds") for name in "ab"},
+        on=ps.Equal("level"),
+        budget=ps.Budget(cpu=1.0),
+    )
+    batches = in_parts(_tables("ab", 4_000), 6)
+    stopped = run_and_stop(spark, join, batches, tmp_path / "first", before=5)
+    query = stopped.resume(spark, tmp_path / "first")
+    assert query.exception() is None
+    metrics = ps.progress(query)
+    assert metrics.costs is not None
+    usual = ps.Costs.usual()
+    assert metrics.costs != usual
+    # The usual cost of handing a result over, 2.7 us, was replaced by what was measured.
+    assert metrics.costs.result != pytest.approx(usual.result)
+    assert metrics.work > 0
+    assert metrics.lost == 0
