@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING
 
 import matplotlib.image
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from penstock.report.recall_plots import (
+    CPU,
+    MEMORY,
+    BudgetAxis,
     BudgetQuestion,
     _spread,
-    save_memory_plot,
+    save_budget_plot,
     save_recall_plot,
 )
 
@@ -79,14 +83,19 @@ def test_matplotlib_is_loaded_for_drawing_only() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
 
 
+Floats = npt.NDArray[np.float64]
+
 ROWS = np.linspace(0, 4_000, 11)
 
 
-def draw_memory(path: Path, question: BudgetQuestion) -> None:
-    even = ROWS / ROWS[-1]
-    save_memory_plot(
+def draw_budget(
+    path: Path, question: BudgetQuestion, amounts: Floats = ROWS, axis: BudgetAxis = MEMORY
+) -> None:
+    even = amounts / amounts[-1]
+    save_budget_plot(
         path,
-        rows=ROWS,
+        axis=axis,
+        amounts=amounts,
         recall={"31.6%  age": np.sqrt(even), "10.0%  random": even, "1.0%  fifo": even**2},
         title="How much?",
         subtitle="of something",
@@ -95,14 +104,14 @@ def draw_memory(path: Path, question: BudgetQuestion) -> None:
 
 
 def test_picture_of_memory_has_its_size_and_something_on_it(tmp_path: Path) -> None:
-    draw_memory(tmp_path / "plot.png", BudgetQuestion(400, 0.9, 3_240))
+    draw_budget(tmp_path / "plot.png", BudgetQuestion(400, 0.9, 3_240))
     image = matplotlib.image.imread(tmp_path / "plot.png")
     assert image.shape[:2] == (700, 1200)
     assert 0.02 < (image[..., :3] < 0.9).any(axis=2).mean() < 0.5
 
 
 def test_words_of_memory_are_on_the_picture(tmp_path: Path) -> None:
-    draw_memory(tmp_path / "plot.svg", BudgetQuestion(400, 0.9, 3_240))
+    draw_budget(tmp_path / "plot.svg", BudgetQuestion(400, 0.9, 3_240))
     text = (tmp_path / "plot.svg").read_text()
     words = ["How much?", "of something", "31.6%  age", "1.0%  fifo", "budget: 400 rows"]
     for each in [*words, "90% takes 3,240 rows", "recall with 400 rows", "1,600 rows"]:
@@ -111,7 +120,16 @@ def test_words_of_memory_are_on_the_picture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [4_000.0, 9_000.0])
 def test_a_budget_beyond_the_axis_is_not_drawn(rows: float, tmp_path: Path) -> None:
-    draw_memory(tmp_path / "plot.svg", BudgetQuestion(rows, 1.0, 4_000))
+    draw_budget(tmp_path / "plot.svg", BudgetQuestion(rows, 1.0, 4_000))
     text = (tmp_path / "plot.svg").read_text()
     assert ("<!-- budget: 4,000 rows -->" in text) is (rows <= 4_000)
     assert "budget: 9,000 rows" not in text
+
+
+def test_words_of_the_processor_are_on_the_picture(tmp_path: Path) -> None:
+    question = BudgetQuestion(0.05, 0.9, 0.162)
+    draw_budget(tmp_path / "plot.svg", question, np.linspace(0, 0.2, 11), CPU)
+    text = (tmp_path / "plot.svg").read_text()
+    words = ["budget: 5% of a core", "90% takes 16.2% of a core", "recall with 5% of a core"]
+    for each in [*words, "processor (% of the work that the exact join takes)", "8% of a core"]:
+        assert f"<!-- {each} -->" in text

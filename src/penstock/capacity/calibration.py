@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Calibrated", "calibrate"]
+__all__ = ["Calibrated", "calibrate", "rank_groups"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 # Enough for a curve, and few enough that the noise within a group averages out.
 _GROUPS = 256
@@ -56,24 +57,49 @@ def calibrate(own: Floats, past: Floats, future: Floats) -> Calibrated:
     """
     present = own > 0
     mass, matched = own[present], own[present] * future[present]
-    ranks, group = np.unique(-past[present], return_inverse=True)
-    mass, matched = _by_group(group, mass, matched)
-    if ranks.size > _GROUPS:
-        part = np.minimum((np.cumsum(mass) - mass) / mass.sum() * _GROUPS, _GROUPS - 1)
-        part = np.unique(part.astype(np.int64), return_inverse=True)[1]
-        mass, matched = _by_group(part, mass, matched)
-    blocks: list[tuple[float, float]] = []
-    for block in zip(mass.tolist(), matched.tolist(), strict=True):
-        merged = block
-        while blocks and blocks[-1][1] * merged[0] <= merged[1] * blocks[-1][0]:
-            before = blocks.pop()
-            merged = (before[0] + merged[0], before[1] + merged[1])
-        blocks.append(merged)
-    pooled = np.array(blocks, np.float64).reshape(-1, 2)
-    return Calibrated(pooled[:, 0], pooled[:, 1] / pooled[:, 0])
+    mass, matched = _by_group(rank_groups(mass, past[present], matched), mass, matched)
+    return Calibrated(mass, matched / mass)
 
 
-def _by_group(group: npt.NDArray[np.int64], mass: Floats, matched: Floats) -> tuple[Floats, Floats]:
+def rank_groups(mass: Floats, past: Floats, matched: Floats) -> Integers:
+    """Return the group of each value: values of one rank together, those of the best past first.
+
+    Parameters
+    ----------
+    mass
+        What each value takes up, above 0.
+    past
+        By what the values are ranked, the greatest first.
+    matched
+        What each value turns out to give. Neighbouring groups in which this is, by mass, in the
+        wrong order are one.
+
+    Examples
+    --------
+    >>> rank_groups(np.ones(3), np.array([0.5, 0.9, 0.1]), np.array([3.0, 2.0, 1.0])).tolist()
+    [0, 0, 1]
+    """
+    group = np.unique(-past, return_inverse=True)[1]
+    group_mass, group_matched = _by_group(group, mass, matched)
+    if group_mass.size > _GROUPS:
+        before = np.cumsum(group_mass) - group_mass
+        part = np.minimum(before / group_mass.sum() * _GROUPS, _GROUPS - 1)
+        group = np.unique(part.astype(np.int64), return_inverse=True)[1][group]
+        group_mass, group_matched = _by_group(group, mass, matched)
+    blocks: list[tuple[float, float, int]] = []
+    for each in zip(group_mass.tolist(), group_matched.tolist(), strict=True):
+        taken, given, count = *each, 1
+        while blocks and blocks[-1][1] * taken <= given * blocks[-1][0]:
+            last = blocks.pop()
+            taken, given, count = taken + last[0], given + last[1], count + last[2]
+        blocks.append((taken, given, count))
+    sizes = np.array([count for _, _, count in blocks], np.int64)
+    block_of = np.repeat(np.arange(len(blocks)), sizes)
+    found: Integers = block_of[group]
+    return found
+
+
+def _by_group(group: Integers, mass: Floats, matched: Floats) -> tuple[Floats, Floats]:
     return (
         np.bincount(group, mass).astype(np.float64),
         np.bincount(group, matched).astype(np.float64),

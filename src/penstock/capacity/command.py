@@ -10,27 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.budget import Budget
-from penstock.capacity.explanation import Explanation
+from penstock.capacity.answers import Answers
 from penstock.capacity.measure import measure
 from penstock.capacity.options import (
+    parse_costs,
     parse_duration,
     parse_files,
     parse_predicate,
     parse_share,
     per_stream,
 )
-from penstock.capacity.prediction import predict
-from penstock.capacity.recommendation import try_strategies
 from penstock.capacity.sample_files import comparable_times, read_sample
+from penstock.costs import Costs
 from penstock.errors import SpecificationError, must
 from penstock.report import outputs
 from penstock.report.places import picture_place
-from penstock.report.recall_plots import BudgetQuestion, save_memory_plot
 from penstock.report.terminal import Terminal
 from penstock.spec import Specification, Stream
 
 if TYPE_CHECKING:
-    from penstock.capacity.prediction import RecallCurve
+    from penstock.capacity.stream_statistics import Statistics
 
 __all__ = ["explain"]
 
@@ -85,8 +84,28 @@ def explain(
         str | None,
         typer.Option(
             help="The same in bytes (64MB), or in percent of the rows of the exact join.",
-            show_default="10%",
+            show_default="10%, without --cpu",
         ),
+    ] = None,
+    cpu: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the time of one core, in each shard: 50%.",
+            show_default="no limit",
+        ),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STEP=TIME,...",
+            help="What the steps arrival, insert, compare and result cost: in seconds, or in the "
+            "unit of times that are numbers.",
+            show_default="usual ones on Spark",
+        ),
+    ] = None,
+    shards: Annotated[
+        int | None, typer.Option(help="Parts of the join, each with a core.", show_default="1")
     ] = None,
     try_: Annotated[
         bool,
@@ -98,7 +117,8 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Also draw recall against memory: folder or file (.png, .svg or .pdf).",
+            help="Also draw recall against memory (with only --cpu: against the share of a core): "
+            "folder or file (.png, .svg or .pdf).",
             show_default="no picture",
         ),
     ] = None,
@@ -107,7 +127,8 @@ def explain(
     """Predict from a sample of your own data how much of a join a budget would find.
 
     Shows the recall that each strategy is expected to reach with the memory, the rows and
-    megabytes that a target recall needs, and which strategy to use. For example:
+    megabytes that a target recall needs, and which strategy to use. With --cpu it does so for a
+    share of the processor, and says with which share nothing is lost. For example:
 
     penstock explain --memory 10% --recall 90%
     --stream auctions=auctions.parquet --stream bids=bids.csv
@@ -127,7 +148,8 @@ def explain(
         },
         on=parse_predicate(columns, within=within, band=band, compare=compare),
     )
-    budget = _budget(rows, memory)
+    memory_limit = None if cpu and not (rows or memory) else _memory(rows, memory)
+    work_limit = _work(cpu, costs, shards)
     picture = None if output is None else picture_place(output, "--output", _PICTURE)
     figures = outputs.Figures(json_file)
 
@@ -138,32 +160,36 @@ def explain(
     tables, remarks = comparable_times(tables, times)
     with terminal.step("Joining the sample exactly and measuring ..."):
         statistics = measure(join, tables)
-    if not statistics.needed_rows:
+    if memory_limit is not None and not statistics.needed_rows:
         hint = "if all windows are zero, no row has to be kept in memory"
         raise SpecificationError(must("--window", "above zero for a stream", windows, hint))
-    if isinstance(budget, float):
-        budget = Budget(rows=max(round(budget * statistics.needed_rows), len(files)))
-    limited = replace(join, budget=budget)
-    tried = try_strategies(limited, tables, statistics.results, terminal.step) if try_ else {}
-    explanation = Explanation(limited, predict(limited, statistics), target, tried, remarks)
-    curve = explanation.prediction.curve()
+    if isinstance(memory_limit, float):
+        memory_limit = Budget(rows=max(round(memory_limit * statistics.needed_rows), len(files)))
+    answers = Answers.of(
+        replace(join, budget=_together(memory_limit, work_limit, statistics)),
+        statistics,
+        target,
+        1 if shards is None else shards,
+        remarks,
+    )
+    if try_:
+        answers = answers.tried_on(tables, terminal.step)
     if picture is not None:
         with terminal.step("Drawing the picture ..."):
-            _draw(picture, explanation, curve)
+            answers.draw(picture)
     figures.write(
-        explanation.as_json(curve)
-        | {"penstock": version("penstock"), "picture": picture and str(picture)}
+        answers.as_json() | {"penstock": version("penstock"), "picture": picture and str(picture)}
     )
     if figures.alone:
         return
-    _show(terminal, explanation)
+    answers.show(terminal)
     if picture is not None:
-        terminal.line(f"Recall against memory: {picture}")
+        terminal.line(f"Recall against {answers.drawn}: {picture}")
     figures.point_out(terminal)
 
 
-def _budget(rows: int | None, memory: str | None) -> Budget | float:
-    """Return the budget, or the share of the exact join's rows that it is to be."""
+def _memory(rows: int | None, memory: str | None) -> Budget | float:
+    """Return the budget of memory, or the share of the exact join's rows that it is to be."""
     if rows is not None and memory is not None:
         hint = "leave one of them out"
         raise SpecificationError(must("budget", "--rows or --memory", (rows, memory), hint))
@@ -174,30 +200,27 @@ def _budget(rows: int | None, memory: str | None) -> Budget | float:
     return Budget(memory=memory)
 
 
-def _draw(picture: Path, explanation: Explanation, curve: RecallCurve) -> None:
-    needed = explanation.prediction.rows_for(explanation.target_recall, explanation.prediction.best)
-    save_memory_plot(
-        picture,
-        rows=curve.rows,
-        recall=explanation.lines(curve),
-        title="How much of the join does memory buy?",
-        subtitle=explanation.sample(),
-        question=BudgetQuestion(explanation.rows, explanation.target_recall, needed),
-    )
+def _work(cpu: str | None, costs: str | None, shards: int | None) -> Budget | None:
+    """Return the budget of the processor, as far as it was given."""
+    if cpu is not None:
+        share = parse_share(cpu, "--cpu", "50%")
+        return Budget(cpu=share, costs=None if costs is None else parse_costs(costs))
+    for option, given in (("--costs", costs), ("--shards", shards)):
+        if given is not None:
+            hint = "add --cpu 50%, for instance"
+            raise SpecificationError(must(option, "given with --cpu", given, hint))
+    return None
 
 
-def _show(terminal: Terminal, explanation: Explanation) -> None:
-    terminal.say(explanation.sample())
-    terminal.say()
-    terminal.table(*explanation.streams())
-    terminal.say()
-    terminal.table(*explanation.strategies())
-    terminal.say()
-    if explanation.tried:
-        terminal.table(*explanation.trials())
-        terminal.say()
-    terminal.say(explanation.choice())
-    for hint in explanation.hints():
-        terminal.say(f"Hint: {hint}")
-    for warning in explanation.warnings():
-        terminal.say(f"Beware: {warning}")
+def _together(memory: Budget | None, work: Budget | None, statistics: Statistics) -> Budget | None:
+    """Return the budget with both limits, and with usual costs if none were given."""
+    if work is None:
+        return memory
+    costs = work.costs
+    if costs is None:
+        if statistics.units_per_second is None:
+            hint = "for example --costs insert=0.001,result=0.0002, in the unit of the times"
+            requirement = "given with --cpu where times are numbers"
+            raise SpecificationError(must("--costs", requirement, "nothing", hint))
+        costs = Costs.usual()
+    return replace(memory or work, cpu=work.cpu, costs=costs)

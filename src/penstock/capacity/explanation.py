@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from penstock.capacity.recommendation import ALIKE, OWN_CHOICE, Recommendation, recommend
+from penstock.capacity.recommendation import OWN_CHOICE, Recommendation, recommend
 from penstock.wording import counted, megabytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
 
     from penstock.capacity import Prediction, RecallCurve
     from penstock.spec import Specification
@@ -175,26 +171,8 @@ class Explanation:
             for name in statistics.too_short
         ]
 
-    def lines(self, curve: RecallCurve) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the lines of the picture by their labels, the best first, equal ones as one."""
-        best = self.prediction.best
-        recall = self.prediction.recall
-        order = sorted(recall, key=lambda name: (name != best, -recall[name]))
-        groups: list[list[str]] = []
-        for name in order:
-            for group in groups:
-                if np.abs(curve.recall[group[0]] - curve.recall[name]).max() < ALIKE:
-                    group.append(name)
-                    break
-            else:
-                groups.append([name])
-        return {
-            f"{100 * recall[group[0]]:.1f}%  " + ",\n".join(group): curve.recall[group[0]]
-            for group in groups
-        }
-
-    def as_json(self, curve: RecallCurve) -> dict[str, object]:
-        """Return all figures, for programs."""
+    def as_json(self) -> dict[str, object]:
+        """Return the figures of the sample, for programs."""
         statistics = self.prediction.statistics
         seconds = statistics.units_per_second or 1
         streams: Mapping[str, object] = {
@@ -218,18 +196,22 @@ class Explanation:
             "streams": streams,
             "needed_rows": self.needed,
             "needed_bytes": statistics.needed_bytes,
+            "wished_recall": self.target_recall,
+            "hints": self.hints(),
+        }
+
+    def memory_json(self, curve: RecallCurve) -> dict[str, object]:
+        """Return the figures of the limit of memory, for programs."""
+        return {
             "budget_rows": self.rows,
             "budget_bytes": self._bytes(),
             "recall": dict(self.prediction.recall),
             "division": {name: dict(each) for name, each in self.prediction.division.items()},
-            "wished_recall": self.target_recall,
             "rows_for_wished_recall": self.rows_for(),
             "bytes_for_wished_recall": {n: self._bytes_of(r) for n, r in self.rows_for().items()},
             "choice": self.recommended.name,
             "why": self.choice(),
             "tried": dict(self.tried),
-            "hints": self.hints(),
-            "warnings": self.warnings(),
             "curve": {
                 "rows": curve.rows.tolist(),
                 "recall": {name: each.tolist() for name, each in curve.recall.items()},

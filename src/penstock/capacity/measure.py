@@ -16,6 +16,7 @@ from penstock.capacity.age_curve import SamplePeriod, age_curve
 from penstock.capacity.calibration import Calibrated, calibrate
 from penstock.capacity.match_shares import equal_shares, range_shares
 from penstock.capacity.stream_statistics import Statistics, StreamStatistics
+from penstock.capacity.value_groups import ValueGroups, group_values
 from penstock.engine.intake import read_keys
 from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyCoder
@@ -25,6 +26,7 @@ from penstock.engine.replay import replay
 from penstock.engine.sizes import row_sizes
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError, must
+from penstock.goals import MaxSubset
 
 if TYPE_CHECKING:
     from penstock.spec import Specification
@@ -59,7 +61,7 @@ def measure(
     Parameters
     ----------
     specification
-        The join; its budget is ignored.
+        The join; its budget and goal are ignored.
     tables
         One table for each stream.
     parts
@@ -121,11 +123,15 @@ def measure(
             rows=tables[side.name].num_rows,
             waited=found.waited[s],
         )
+    by_key = plan.rule.kind == layout.EQUAL
     return Statistics(
         streams=streams,
         units_per_second=plan.time.units_per_second,
         span=float(period.end - period.start),
         results=found.results,
+        compared=found.compared / found.results,
+        values=_values(sides, streams, period) if by_key and len(sides) == 2 else None,
+        hottest=_hottest(sides) if by_key else 0.0,
     )
 
 
@@ -180,11 +186,13 @@ class _Ages:
     """For each stream the ages of its rows when their results' newest member arrived.
 
     `waited` has for each stream the share of the results in which its row was older than that.
+    `compared` is the number of rows that were compared to find the results.
     """
 
     ages: list[Array]
     waited: list[float | None]
     results: int
+    compared: int
 
 
 def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _Ages:
@@ -194,7 +202,9 @@ def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _
         side.name: tables[side.name].select(list(dict.fromkeys((side.time, *side.columns))))
         for side in plan.sides
     }
-    result = replay(replace(plan.spec, budget=None), narrow).result
+    # Not every goal can do without a budget, and the exact join has no use for one.
+    exact = replay(replace(plan.spec, budget=None, goal=MaxSubset()), narrow)
+    result = exact.result
     if not result.num_rows:
         rows = ", ".join(f'{table.num_rows} of "{name}"' for name, table in tables.items())
         requirement = "at least one in the sample"
@@ -213,21 +223,16 @@ def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _
     ages = [(last - own)[counts & (newest != s)] for s, own in enumerate(times)]
     most = int(np.count_nonzero(counts))
     waited = [int(np.count_nonzero(each)) / most if most else None for each in ages]
-    return _Ages(ages, waited, result.num_rows)
+    return _Ages(ages, waited, result.num_rows, exact.metrics.compared)
 
 
 def _frequencies(plan: Plan, sides: list[_Side], period: SamplePeriod) -> list[Calibrated]:
     """Compute how often each stream's values are matched, ranked by the sample's first half."""
-    middle = period.start + (period.end - period.start) / 2
-    early = [side.times < middle for side in sides]
     if plan.rule.kind == layout.EQUAL:
-        known = np.unique(np.concatenate([side.keys for side in sides]))
-        halves = [
-            equal_shares([side.keys[mask] for side, mask in zip(sides, masks, strict=True)], known)
-            for masks in (early, [~mask for mask in early])
-        ]
+        halves = _shares_in_halves(sides, period)
         past, future = ([_of_others(half, s) for s in range(len(sides))] for half in halves)
         return [calibrate(halves[1][s], past[s], future[s]) for s in range(len(sides))]
+    early = _in_first_half(sides, period)
     found = []
     for s, side in enumerate(sides):
         values = side.values[~early[s]]
@@ -238,6 +243,37 @@ def _frequencies(plan: Plan, sides: list[_Side], period: SamplePeriod) -> list[C
         ]
         found.append(calibrate(np.full(values.size, 1 / max(values.size, 1)), *scores))
     return found
+
+
+def _in_first_half(sides: list[_Side], period: SamplePeriod) -> list[npt.NDArray[np.bool_]]:
+    """Return which rows of each stream came in the first half of the period."""
+    middle = period.start + (period.end - period.start) / 2
+    return [side.times < middle for side in sides]
+
+
+def _shares_in_halves(sides: list[_Side], period: SamplePeriod) -> list[list[Floats]]:
+    """Return the share of each key in each stream, in the first half and in the second."""
+    known = np.unique(np.concatenate([side.keys for side in sides]))
+    early = _in_first_half(sides, period)
+    return [
+        equal_shares([side.keys[mask] for side, mask in zip(sides, masks, strict=True)], known)
+        for masks in (early, [~mask for mask in early])
+    ]
+
+
+def _values(
+    sides: list[_Side], streams: Mapping[str, StreamStatistics], period: SamplePeriod
+) -> ValueGroups:
+    """Group the keys of two streams by the results that they give for their rows."""
+    rates = [stream.rate for stream in streams.values()]
+    return group_values(rates, *_shares_in_halves(sides, period))
+
+
+def _hottest(sides: list[_Side]) -> float:
+    """Return the share of the results that are of one key, as if all rows met each other."""
+    known = np.unique(np.concatenate([side.keys for side in sides]))
+    pairs = np.prod(equal_shares([side.keys for side in sides], known), axis=0)
+    return float(pairs.max() / pairs.sum())
 
 
 def _of_others(shares: list[Floats], mine: int) -> Floats:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from penstock.costs import Costs
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.predicates import Band, Compare, Equal, Predicate, Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["parse_duration", "parse_files", "parse_predicate", "parse_share", "per_stream"]
+__all__ = [
+    "parse_costs",
+    "parse_duration",
+    "parse_files",
+    "parse_predicate",
+    "parse_share",
+    "per_stream",
+]
 
 
 def parse_files(given: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -143,6 +152,33 @@ def parse_share(text: str, option: str, example: str) -> float:
         requirement = "a share above 0 and at most 1, or a percentage"
         raise SpecificationError(must(option, requirement, text, f"for example {option} {example}"))
     return value
+
+
+def parse_costs(text: str) -> Costs:
+    """Parse ``STEP=TIME`` of one step or more, with commas in between.
+
+    >>> parse_costs("insert=5e-7,result=3e-6")
+    Costs(arrival=0.0, insert=5e-07, compare=0.0, result=3e-06)
+    """
+    example = "for example --costs insert=5e-7,result=3e-6"
+    steps = [each.name for each in fields(Costs)]
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = (word.strip() for word in part.partition("="))
+        if name not in steps:
+            hint = did_you_mean(name, steps, example)
+            requirement = f"STEP=TIME, with steps {', '.join(steps)}"
+            raise SpecificationError(must("--costs", requirement, part, hint))
+        if name in found:
+            raise SpecificationError(
+                must("--costs", f"given once for {name}", text, "leave one of them out")
+            )
+        if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?", number):
+            raise SpecificationError(
+                must(f"{name} of --costs", "a time of 0 or more", number, example)
+            )
+        found[name] = float(number)
+    return Costs(**found)
 
 
 def _number(text: str) -> int | float | None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.budget import is_whole
+from penstock.capacity.cpu_prediction import CpuPrediction, check_recall, predict_cpu
 from penstock.capacity.strategy_models import MODELS, Expected, expect
 from penstock.capacity.stream_statistics import Statistics
 from penstock.errors import SpecificationError, did_you_mean, must
@@ -55,18 +56,28 @@ class Prediction:
         The statistics that the prediction is made from.
     rows
         The budget in rows; None if there is none.
+    cpu
+        The same for the share of the processor, a `penstock.capacity.CpuPrediction`: `recall` of
+        each strategy, `full_share` with which nothing is lost, and `share_for(recall)`. None if the
+        processor is not limited.
     recall
-        Share of the exact results that each strategy is expected to find, from 0 to 1.
+        Share of the exact results that each strategy is expected to find, from 0 to 1. If only the
+        processor is limited, this is `cpu.recall`.
     division
         For each strategy the rows that each stream may hold, by the stream's name.
     """
 
     statistics: Statistics
     rows: int | None
+    cpu: CpuPrediction | None = None
     recall: Mapping[str, float] = field(init=False)
     division: Mapping[str, Mapping[str, float]] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.rows is None and self.cpu is not None:
+            object.__setattr__(self, "recall", self.cpu.recall)
+            object.__setattr__(self, "division", {})
+            return
         rows = math.inf if self.rows is None else self.rows
         expected = {name: self._expect(name, rows) for name in MODELS}
         names = tuple(self.statistics.streams)
@@ -79,6 +90,16 @@ class Prediction:
         """The strategy with the highest expected recall; of equal ones the first in `recall`."""
         most = max(self.recall.values())
         return next(name for name, recall in self.recall.items() if recall >= most - _EQUAL)
+
+    @property
+    def lower_recall(self) -> float:
+        """A lower guess of the recall with all limits.
+
+        It is the recall of the best strategy for memory, times that of the strategy for the
+        processor. Rows that are not held take no work, so the join should find more than this.
+        """
+        memory = 1.0 if self.rows is None else max(self.recall.values())
+        return memory * (1.0 if self.cpu is None else self.cpu.expected)
 
     def rows_for(self, recall: float, strategy: str | None = None) -> int:
         """Return the smallest number of rows with which a recall is expected.
@@ -95,10 +116,7 @@ class Prediction:
         SpecificationError
             If the recall is out of range, or there is no formula for the strategy.
         """
-        given: object = recall
-        if not (isinstance(given, int | float) and 0 < given <= 1):
-            hint = "write 0.9 for nine results in ten"
-            raise SpecificationError(must("recall", "above 0 and at most 1", recall, hint))
+        check_recall(recall)
         if strategy is None:
             return min(self.rows_for(recall, name) for name in MODELS)
         if strategy not in MODELS:
@@ -137,20 +155,27 @@ class Prediction:
         return expect(name, list(self.statistics.streams.values()), rows)
 
     def __repr__(self) -> str:
+        if self.rows is None and self.cpu is not None:
+            return f"<Prediction for {self.cpu.words()}>"
         memory = "no limit" if self.rows is None else f"{self.rows:,} rows"
         words = ", ".join(f"{name} {recall:.1%}" for name, recall in self.recall.items())
-        return f"<Prediction for {memory}: {words}>"
+        cpu = "" if self.cpu is None else f"; for {self.cpu.words()}"
+        return f"<Prediction for {memory}: {words}{cpu}>"
 
 
-def predict(specification: Specification, statistics: Statistics) -> Prediction:
+def predict(specification: Specification, statistics: Statistics, shards: int = 1) -> Prediction:
     """Predict the recall of a join with its budget; see `Join.predict`.
 
     Raises
     ------
     SpecificationError
-        If the statistics are not of the join's streams, or the budget is in bytes and the size of
-        a row is not known.
+        If the statistics are not of the join's streams, if the budget is in bytes and the size of
+        a row is not known, or if it has a share of the processor, times are numbers, and it has no
+        costs.
     """
+    if not is_whole(shards, least=1):
+        hint = "leave it out for one shard"
+        raise SpecificationError(must("shards", "a whole number of 1 or more", shards, hint))
     if not isinstance(statistics, Statistics):
         hint = "measure them with Join.measure"
         kind = type(statistics).__name__
@@ -167,4 +192,4 @@ def predict(specification: Specification, statistics: Statistics) -> Prediction:
             requirement = "known for a budget in bytes"
             raise SpecificationError(must("row_bytes of the statistics", requirement, 0.0, hint))
         rows = max(int(budget.memory_bytes / statistics.row_bytes), len(specification.names))
-    return Prediction(statistics, rows)
+    return Prediction(statistics, rows, predict_cpu(specification, statistics, shards))

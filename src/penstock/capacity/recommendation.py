@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.engine.replay import replay
 from penstock.goals import MaxSubset
-from penstock.strategies import STRATEGIES
+from penstock.strategies import STRATEGIES, WORK_STRATEGIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     Step = Callable[[str], AbstractContextManager[object]]
 
-__all__ = ["ALIKE", "OWN_CHOICE", "Recommendation", "recommend", "try_strategies"]
+__all__ = [
+    "ALIKE",
+    "OWN_CHOICE",
+    "Recommendation",
+    "recommend",
+    "try_strategies",
+    "try_work_strategies",
+]
 
 OWN_CHOICE = "own choice"
 """Stands for "no strategy named": the join then chooses one, and may change it later."""
@@ -61,9 +68,39 @@ def try_strategies(
     dict
         The recall of each strategy, and last that of the join's own choice.
     """
-    recalls: dict[str, float] = {}
     served = [name for name, kind in STRATEGIES.items() if MaxSubset in kind.serves]
-    for name in (*served, None):
+    return _try_each(served, join, tables, results, step)
+
+
+def try_work_strategies(
+    names: Iterable[str],
+    join: Specification,
+    tables: Mapping[str, pa.Table],
+    results: int,
+    step: Step,
+) -> dict[str, float]:
+    """Run the strategies for a share of the processor over the sample; as `try_strategies`.
+
+    Parameters
+    ----------
+    names
+        Of the strategies; those that do not run yet are left out.
+    join, tables, results, step
+        As in `try_strategies`. The budget has only a share of the processor.
+    """
+    known = [name for name in names if name in WORK_STRATEGIES]
+    return _try_each(known, join, tables, results, step)
+
+
+def _try_each(
+    names: Iterable[str],
+    join: Specification,
+    tables: Mapping[str, pa.Table],
+    results: int,
+    step: Step,
+) -> dict[str, float]:
+    recalls: dict[str, float] = {}
+    for name in (*names, None):
         with step(f"Trying {name or OWN_CHOICE} on the sample ..."):
             metrics = replay(replace(join, goal=MaxSubset(strategy=name)), tables, 1).metrics
         recalls[name or OWN_CHOICE] = metrics.emitted / results

@@ -13,7 +13,7 @@ from penstock.capacity.stream_statistics import StreamStatistics
 from penstock.statistics.frequency_output import frequency_output
 from penstock.strategies.division import divide
 
-__all__ = ["MODELS", "Expected", "expect"]
+__all__ = ["MODELS", "Expected", "expect", "newest_shares"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def expect(name: str, streams: Sequence[StreamStatistics], rows: float) -> Expec
         best = _divided_for_recall(rows, streams, share_of)
         parts = _divided_equally(rows, needs, first=best)
     kept = [float(share(np.array(part))) for share, part in zip(share_of, parts, strict=True)]
-    last = _newest_shares(streams)
+    last = newest_shares(streams)
     found = sum(
         last[j] * np.prod([share for i, share in enumerate(kept) if i != j])
         for j in range(len(streams))
@@ -123,7 +123,7 @@ def _share(kept: Kept, stream: StreamStatistics, rows: Floats) -> Floats:
     return kept(stream, rows)
 
 
-def _newest_shares(streams: Sequence[StreamStatistics]) -> Floats:
+def newest_shares(streams: Sequence[StreamStatistics]) -> Floats:
     """Compute, for each stream, the share of the results whose newest member is one of its rows.
 
     In each result m - 1 rows wait, one of every other stream.

@@ -13,6 +13,7 @@ from penstock.errors import SpecificationError, must
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.capacity.value_groups import ValueGroups
     from penstock.statistics.age_curve import AgeCurve
 
 __all__ = ["Statistics", "StreamStatistics"]
@@ -116,6 +117,12 @@ class Statistics:
         Length of the measured period, in units of time; 0 if nothing was measured.
     results
         Number of results of the exact join of the sample.
+    compared
+        Rows that are compared for each result; 1 for an equality of two streams.
+    values
+        Groups of values, for a join of two streams by keys; None if not measured.
+    hottest
+        Share of the results that are of one value, the most frequent one; 0 if not known.
 
     Examples
     --------
@@ -134,6 +141,9 @@ bids (0 rows in the window, 0 results each)>
     units_per_second: int | None = None
     span: float = 0.0
     results: int = 0
+    compared: float = 1.0
+    values: ValueGroups | None = None
+    hottest: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", dict(self.streams))

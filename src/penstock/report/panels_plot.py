@@ -30,6 +30,7 @@ _INCHES_WIDE = 12.0
 _INCHES_PER_ROW = 4.3
 _INCHES_OF_ONE = 5.7  # a single row of panels has the whole height to itself
 _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.42, 0.62
+_SHADE = "#F2F2F2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +56,23 @@ class Panel:
         A place on the x-axis to point out, and what to write there.
     mark_height
         How high to write it: 0 is at the bottom of the panel, 1 at its top.
+    shade
+        A stretch of the x-axis that is shaded, from where to where.
     y_top, y_title, y_percent
         If its row has others than the picture; the panels of a row must have the same.
+    y_marks
+        Marks of a y-axis in powers, from the first of them to the last; None for a plain axis.
     """
 
     title: str
     lines: Sequence[Line]
     mark: tuple[float, str] | None = None
     mark_height: float = 0.965
+    shade: tuple[float, float] | None = None
     y_top: float | None = None
     y_title: str | None = None
     y_percent: bool | None = None
+    y_marks: Sequence[float] | None = None
 
 
 def save_panels_plot(
@@ -128,7 +135,14 @@ def save_panels_plot(
             _draw(axes, line)
         _mark_x_axis(axes, percent=x_percent, marks=10 // columns)
         clear_axes(axes, 11)
-        if y_percent if panel.y_percent is None else panel.y_percent:
+        if panel.shade is not None:
+            axes.axvspan(*panel.shade, color=_SHADE, linewidth=0, zorder=0)
+        if panel.y_marks is not None:
+            axes.set_yscale("log")
+            axes.set_ylim(panel.y_marks[0], panel.y_marks[-1])
+            axes.set_yticks(panel.y_marks, [f"{mark:g}" for mark in panel.y_marks], minor=False)
+            axes.minorticks_off()
+        elif y_percent if panel.y_percent is None else panel.y_percent:
             top = y_top if panel.y_top is None else panel.y_top
             marks = np.arange(0.0, top + 1e-9, 0.1 if top < 0.8 else 0.2)
             axes.set_ylim(0, 1.02 * top)

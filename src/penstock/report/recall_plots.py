@@ -1,4 +1,4 @@
-"""Pictures of recall: over time, and against memory."""
+"""Pictures of recall: over time, and against a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.report.plot_style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from penstock.report.plot_style import LineStyle
 
-__all__ = ["BudgetQuestion", "save_memory_plot", "save_recall_plot"]
+__all__ = ["CPU", "MEMORY", "BudgetAxis", "BudgetQuestion", "save_budget_plot", "save_recall_plot"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,41 +145,69 @@ def _spread(heights: Mapping[str, float], least: float = 1.5) -> dict[str, float
 
 
 @dataclass(frozen=True)
-class BudgetQuestion:
-    """What a user asked about memory, and the answer.
+class BudgetAxis:
+    """What is limited.
 
     Attributes
     ----------
-    rows
+    title
+        The title of the axis.
+    words
+        Writes an amount with its unit.
+    """
+
+    title: str
+    words: Callable[[float], str]
+
+
+MEMORY = BudgetAxis(
+    "memory (% of the rows that the exact join holds)", lambda amount: f"{amount:,.0f} rows"
+)
+CPU = BudgetAxis(
+    "processor (% of the work that the exact join takes)",
+    lambda amount: f"{100 * amount:.3g}% of a core",
+)
+
+
+@dataclass(frozen=True)
+class BudgetQuestion:
+    """What a user asked about a budget, and the answer.
+
+    Attributes
+    ----------
+    amount
         The budget.
     recall
         The wanted recall, from 0 to 1.
-    rows_for_recall
+    needed
         What the first line needs for it.
     """
 
-    rows: float
+    amount: float
     recall: float
-    rows_for_recall: float
+    needed: float
 
 
-def save_memory_plot(
+def save_budget_plot(
     path: Path,
     *,
-    rows: Floats,
+    axis: BudgetAxis,
+    amounts: Floats,
     recall: Mapping[str, Floats],
     title: str,
     subtitle: str,
     question: BudgetQuestion,
 ) -> None:
-    """Draw recall against memory: what each strategy would give for how many rows.
+    """Draw recall against a budget: what each strategy would give for how much of it.
 
     Parameters
     ----------
     path, title, subtitle
         As in `save_recall_plot`.
-    rows
-        Amounts of memory, up to what the exact join holds.
+    axis
+        What is limited: `MEMORY` or `CPU`.
+    amounts
+        Amounts of it, up to what the exact join takes.
     recall
         For each line, by its words in the key, its recall with each of them, from 0 to 1. The
         first one is the choice.
@@ -190,30 +218,30 @@ def save_memory_plot(
         title,
         subtitle,
         (0.085, 0.14, 0.665, 0.70),
-        "memory (% of the rows that the exact join holds)",
+        axis.title,
         "expected recall (% of the exact results)",
     )
-    most, shares = float(rows[-1]), range(0, 101, 20)
+    most, shares = float(amounts[-1]), range(0, 101, 20)
     axes.set_xlim(0, most)
     axes.set_ylim(0, 101)
     axes.set_xticks(
         [most * share / 100 for share in shares],
-        [f"{share}%\n{most * share / 100:,.0f} rows" for share in shares],
+        [f"{share}%\n{axis.words(most * share / 100)}" for share in shares],
     )
     clear_axes(axes, 11.5)
-    _mark_question(axes, question)
+    _mark_question(axes, axis, question)
     drawn = {}
     # The choice lies on top of the others.
     for number, (label, values) in reversed(list(enumerate(recall.items()))):
         colour, style = LINE_STYLES[number % len(LINE_STYLES)]
         width = 2.2 if number else 3.2
         drawn[label] = axes.plot(
-            rows, 100 * values, color=colour, linestyle=style, linewidth=width, clip_on=False
+            amounts, 100 * values, color=colour, linestyle=style, linewidth=width, clip_on=False
         )[0]
-        if question.rows <= rows[-1]:
-            percent = 100 * float(np.interp(question.rows, rows, values))
+        if question.amount <= most:
+            percent = 100 * float(np.interp(question.amount, amounts, values))
             axes.plot(
-                [question.rows],
+                [question.amount],
                 [percent],
                 marker="o",
                 markersize=7,
@@ -231,7 +259,7 @@ def save_memory_plot(
         labelcolor=BLACK,
         handlelength=2.6,
         labelspacing=0.9,
-        title=f"recall with {question.rows:,.0f} rows",
+        title=f"recall with {axis.words(question.amount)}",
         title_fontsize=12.5,
         alignment="left",
     )
@@ -240,20 +268,20 @@ def save_memory_plot(
     figure.savefig(path)
 
 
-def _mark_question(axes: Axes, question: BudgetQuestion) -> None:
-    """Mark the budget, and the rows that the wanted recall needs."""
+def _mark_question(axes: Axes, axis: BudgetAxis, question: BudgetQuestion) -> None:
+    """Mark the budget, and what the wanted recall needs."""
     right = axes.get_xlim()[1]
-    if question.rows <= right:
-        axes.axvline(question.rows, linewidth=1.2, **DOTTED)
-    height, needed = 100 * question.recall, question.rows_for_recall
+    if question.amount <= right:
+        axes.axvline(question.amount, linewidth=1.2, **DOTTED)
+    height, needed = 100 * question.recall, question.needed
     axes.plot([0, needed, needed], [height, height, 0], linewidth=1.2, **DOTTED)
-    for rows, words, low in (
-        (question.rows, f"budget: {question.rows:,.0f} rows", 3),
-        (needed, f"{question.recall:.0%} takes {needed:,.0f} rows", 9),
+    for amount, words, low in (
+        (question.amount, f"budget: {axis.words(question.amount)}", 3),
+        (needed, f"{question.recall:.0%} takes {axis.words(needed)}", 9),
     ):
-        if rows > right:
+        if amount > right:
             continue
-        is_left = rows > 0.6 * right
+        is_left = amount > 0.6 * right
         side = "right" if is_left else "left"
         gap = -8 if is_left else 8
-        note(axes, words, (rows, low), xytext=(gap, 0), ha=side, fontsize=11.5, zorder=5)
+        note(axes, words, (amount, low), xytext=(gap, 0), ha=side, fontsize=11.5, zorder=5)
