@@ -22,6 +22,7 @@ from penstock.errors import PenstockError, SessionError
 from penstock.report import outputs
 from penstock.report.places import picture_place
 from penstock.report.recall_plots import save_recall_plot
+from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
 from penstock.strategies import STRATEGIES
 from penstock.studies.command import study
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 _PICTURE = "penstock-demo.png"
+_BURST_PICTURE = "penstock-burst.png"
+# Sections of the burst's page that the command writes.
+_BURST_SECTIONS = ("queries", "targets")
 # As in shells: 128 plus the number of the signal.
 _INTERRUPTED = 130
 
@@ -198,6 +202,61 @@ def join(
     terminal.table(found.headings, found.rows())
     terminal.say()
     terminal.table(["ratio", "is", "wanted", ""], [each.cells() for each in found.targets()])
+    figures.point_out(terminal)
+
+
+@bench.command()
+def burst(
+    *,
+    seconds: Annotated[
+        int, typer.Option(help="Length of the burst; before and after it are 1.5 times as many.")
+    ] = 60,
+    spark: Annotated[bool, typer.Option(help="Also run Spark's own join.")] = True,
+    plot: Annotated[
+        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
+    ] = Path(_BURST_PICTURE),
+    json_file: outputs.JsonOption = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", metavar="PAGE", help="Also replace the tables on this Markdown page."
+        ),
+    ] = None,
+) -> None:
+    """Join two streams in real time, with a burst for which the exact join is too slow.
+
+    A short calibration chooses the rates for this machine. Then Penstock with a CPU budget,
+    Penstock on samples of the rows, Penstock exact and Spark's own join run one after the other
+    on the same streams, with triggers of one second. Recall is measured against the true number of
+    results.
+    """
+    terminal = Terminal()
+    picture = picture_place(plot, "--plot", _BURST_PICTURE)
+    figures = outputs.Figures(json_file)
+    if page is not None:
+        read_page(page, _BURST_SECTIONS)
+    _need_spark("the benchmark")
+    from penstock.bench import Phases, bench_burst, save_burst_plot  # noqa: PLC0415  # as above
+    from penstock.spark import session  # noqa: PLC0415  # as above
+
+    phases = Phases.of(seconds)
+    with terminal.step("Starting Spark ..."):
+        running = session(memory="4g")
+    found = bench_burst(running, phases, with_spark=spark, step=terminal.step)
+    with terminal.step("Drawing the picture ..."):
+        save_burst_plot(picture, found)
+    figures.write(found.as_json() | {"penstock": __version__, "picture": str(picture)})
+    tables = found.tables()
+    if page is not None:
+        write_sections(page, {name: tables[name].as_markdown() for name in _BURST_SECTIONS})
+    if figures.alone:
+        return
+    terminal.say(found.sentences())
+    for table in tables.values():
+        terminal.say()
+        terminal.table(table.headings, table.rows)
+    terminal.say()
+    terminal.line(f"The picture: {picture}")
     figures.point_out(terminal)
 
 

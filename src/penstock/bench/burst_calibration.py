@@ -1,0 +1,200 @@
+"""How fast this machine is: what a micro-batch of the exact join takes, and why."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.bench.burst_load import RESULTS_PER_ROW, STREAMS, Load, Phases
+from penstock.bench.burst_queries import our_join, stepped_sources
+from penstock.costs import Costs
+from penstock.errors import SessionError, must
+from penstock.report.progress import silent_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.report.progress import Step
+
+__all__ = ["Sample", "Speed", "calibrate", "fit"]
+
+# Micro-batches of a measurement, and how many of the first do not count.
+_BATCHES, _START_UP = 14, 6
+# Rows per second of each stream to begin with.
+_FIRST_RATES = 1_000, 4_000
+_FEW_RESULTS = 1.0
+# If micro-batches without results take more of a trigger than this, no time is left for a join.
+_SLOWEST_FLOOR = 0.7
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What micro-batches of one size take.
+
+    Attributes
+    ----------
+    rate
+        Rows of each stream.
+    results_per_row
+        Results for each row.
+    seconds
+        Median of the micro-batches.
+    """
+
+    rate: int
+    results_per_row: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """What a micro-batch of the exact join takes, by what is in it.
+
+    Attributes
+    ----------
+    floor
+        Seconds, whatever is in it.
+    arrival, result
+        Seconds of a core for each row and for each result.
+    shards
+        Cores among which these are divided.
+
+    Examples
+    --------
+    >>> speed = Speed(floor=0.2, arrival=1e-5, result=2e-6, shards=2)
+    >>> speed.seconds(4_000)
+    0.56
+    >>> round(speed.rate_within(0.56))
+    4000
+    """
+
+    floor: float
+    arrival: float
+    result: float
+    shards: int
+
+    def seconds(self, rate: float, results_per_row: float = RESULTS_PER_ROW) -> float:
+        """Return what a micro-batch with so many rows of each stream takes."""
+        return self.floor + rate * self._of_rate(results_per_row)
+
+    def rate_within(self, seconds: float) -> float:
+        """Return how many rows of each stream can be joined in a micro-batch of that time."""
+        return (seconds - self.floor) / self._of_rate(RESULTS_PER_ROW)
+
+    def _of_rate(self, results_per_row: float) -> float:
+        return len(STREAMS) / self.shards * (self.arrival + results_per_row * self.result)
+
+    @property
+    def costs(self) -> Costs:
+        """For a budget of the processor's time."""
+        return Costs(arrival=self.arrival, result=self.result)
+
+
+def fit(samples: Sequence[Sample], shards: int) -> Speed:
+    """Return the speed that explains the measured times best.
+
+    Times are weighed by their inverse, so that errors count by their share.
+
+    Examples
+    --------
+    >>> true = Speed(floor=0.2, arrival=1e-5, result=2e-6, shards=2)
+    >>> sizes = [(1_000, 40.0), (4_000, 40.0), (4_000, 1.0)]
+    >>> speed = fit([Sample(*size, true.seconds(*size)) for size in sizes], shards=2)
+    >>> f"{speed.floor:.3f} {speed.arrival:.2g} {speed.result:.2g}"
+    '0.200 1e-05 2e-06'
+    """
+    seconds = np.array([sample.seconds for sample in samples])
+    rows = np.array([len(STREAMS) / shards * sample.rate for sample in samples])
+    results = rows * [sample.results_per_row for sample in samples]
+    terms = np.column_stack([np.ones(len(samples)), rows, results])
+    (floor, arrival, result), *_ = np.linalg.lstsq(terms / seconds[:, None], np.ones(len(samples)))
+    # What is too small to be measured may come out below 0.
+    return Speed(
+        floor=float(max(floor, 0.0)),
+        arrival=float(max(arrival, 1e-9)),
+        result=float(max(result, 1e-9)),
+        shards=shards,
+    )
+
+
+def calibrate(
+    spark: SparkSession, folder: Path, *, shards: int, step: Step = silent_step
+) -> tuple[Speed, tuple[Sample, ...]]:
+    """Measure the exact join with few and many rows, and with few results.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    folder
+        For checkpoints.
+    shards
+        Of the join.
+    step
+        Reports progress; see `penstock.report.progress`.
+
+    Raises
+    ------
+    SessionError
+        If micro-batches without results take most of a second already.
+    """
+    samples: list[Sample] = []
+
+    def measure(rate: int, results_per_row: float) -> None:
+        words = f"Calibration: {rate:,} rows/s, {results_per_row:.0f} results for each ..."
+        with step(words) as tell:
+            checkpoint = folder / f"calibration-{len(samples)}"
+            seconds = _measure(spark, checkpoint, rate, results_per_row, shards, tell)
+        samples.append(Sample(rate, results_per_row, seconds))
+
+    few, many = _FIRST_RATES
+    measure(few, RESULTS_PER_ROW)
+    measure(many, RESULTS_PER_ROW)
+    measure(many, _FEW_RESULTS)
+    speed = fit(samples, shards)
+    if speed.floor < _SLOWEST_FLOOR:
+        # The rate that counts, which may be far from those above.
+        measure(round(speed.rate_within(1.0)), RESULTS_PER_ROW)
+        speed = fit(samples, shards)
+    if speed.floor >= _SLOWEST_FLOOR:
+        requirement = f"below {_SLOWEST_FLOOR} s"
+        hint = "run nothing else on this machine, or take a faster one"
+        raise SessionError(
+            must("time of a micro-batch without results", requirement, f"{speed.floor:.2f}", hint)
+        )
+    return speed, tuple(samples)
+
+
+def _measure(
+    spark: SparkSession,
+    checkpoint: Path,
+    rate: int,
+    results_per_row: float,
+    shards: int,
+    tell: Callable[[str], object],
+) -> float:
+    # Without a burst; a second of the streams in each micro-batch.
+    phases = Phases(warm_up=_BATCHES, before=_BATCHES, burst=1, after=1)
+    load = replace(Load(rate, phases), factor=1, results_per_row=results_per_row)
+    frame = our_join().stream(stepped_sources(spark, load), shards=shards)
+    query = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    try:
+        done = 0
+        while query.isActive and done < _BATCHES:
+            time.sleep(0.05)
+            last = query.lastProgress
+            done = 0 if last is None else last.batchId + 1
+            tell(f"micro-batch {done} of {_BATCHES}")
+    finally:
+        query.stop()
+    if query.exception() is not None:
+        query.awaitTermination()  # raises it
+    batches = query.recentProgress[_START_UP:_BATCHES]
+    return statistics.median(batch.durationMs["triggerExecution"] / 1000 for batch in batches)

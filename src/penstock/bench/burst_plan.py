@@ -1,0 +1,62 @@
+"""What is chosen for the burst by what was measured of the machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.bench.burst_load import FACTOR
+from penstock.bench.burst_real_time import TRIGGER
+
+if TYPE_CHECKING:
+    from penstock.bench.burst_calibration import Speed
+
+__all__ = ["HEADROOM", "Plan", "plan_of"]
+
+HEADROOM = 0.85
+"""Share of a trigger that a micro-batch is to take: what is planned for 100 % is often late."""
+
+# Seconds for every second of the burst that the exact join is to need.
+_NEED = 2.75
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is chosen by the calibration.
+
+    Attributes
+    ----------
+    rate
+        Rows per second of each stream when it is steady.
+    cpu
+        Share of a core, in each shard: the trigger less the head room and what Spark itself takes.
+    fraction
+        Of the rows in a sample: as many as the exact join can join in the burst.
+    best_fraction
+        The same by results, of which a sample of both streams has the square of the fraction.
+
+    Examples
+    --------
+    >>> from penstock.bench.burst_calibration import Speed
+    >>> plan_of(Speed(floor=0.25, arrival=1e-5, result=2.5e-6, shards=2))
+    Plan(rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.49)
+    """
+
+    rate: int
+    cpu: float
+    fraction: float
+    best_fraction: float
+
+
+def plan_of(speed: Speed) -> Plan:
+    """Choose the load so that the exact join needs more than twice the time that it has."""
+    rate = math.ceil(speed.rate_within(_NEED * TRIGGER) / FACTOR)
+    time_left = HEADROOM * TRIGGER
+    share = speed.rate_within(time_left) / (rate * FACTOR)
+    return Plan(
+        rate=rate,
+        cpu=round((time_left - speed.floor) / TRIGGER, 2),
+        fraction=round(share, 2),
+        best_fraction=round(math.sqrt(share), 2),
+    )
