@@ -96,7 +96,9 @@ def test_titles_are_lines_for_a_list(name: str) -> None:
     study = STUDIES[name]
     assert study.title
     assert not study.title.endswith(".")
-    assert study.reference == "our own" or study.id.startswith(("kulkarni08", "srivastava04"))
+    assert study.reference == "our own" or study.id.startswith(
+        ("ayad05", "kulkarni08", "srivastava04")
+    )
 
 
 def test_an_unknown_study_names_the_nearest() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import SpecificationError
-from penstock.yardsticks import Matches, best_subset, greedy_subset
+from penstock.yardsticks import Matches, best_insertions, best_subset, greedy_subset
 from tests.engine.support import examples
 
 if TYPE_CHECKING:
@@ -78,6 +78,38 @@ def test_the_greedy_subset_fits_and_is_no_better(
     assert some.results <= best_subset(matches, limit, insert=insert, result=result).results
     if not limit:
         assert not some.found.any()
+
+
+@given(shape=graphs(), limit=st.integers(0, 12), costs=_COSTS, seed=st.integers(0, 9))
+@examples(80)
+def test_the_best_insertions_are_those_of_brute_force(
+    shape: tuple[int, int, list[Edge]], limit: int, costs: tuple[float, float], seed: int
+) -> None:
+    matches, (insert, result) = graph(*shape), costs
+    # Of each result, either row may be the one that waits.
+    turned = np.random.default_rng(seed).random(len(matches)) < 0.5
+    waiting, probing = (
+        np.where(turned, one, other)
+        for one, other in (
+            (matches.probing, matches.waiting),
+            (matches.waiting, matches.probing),
+        )
+    )
+    matches = Matches(matches.arrived, waiting, probing, matches.first_rows)
+    best = best_insertions(matches, limit, insert=insert, result=result)
+    rows = sorted(set(matches.waiting.tolist()))
+    most = 0
+    for count in range(len(rows) + 1):
+        left = limit * (1 + 1e-9) - count * insert
+        for chosen in combinations(rows, count):
+            there = sum(row in chosen for row in matches.waiting.tolist())
+            if left >= 0:
+                most = max(most, there if result == 0 else min(there, int(left / result)))
+    assert best.results == most
+    assert best.work <= limit * (1 + 1e-6)
+    assert best.takes_part[matches.waiting[best.found]].all()
+    # Of the paper's optimum both rows of a result pay.
+    assert best.results >= best_subset(matches, limit, insert=insert, result=result).results
 
 
 @pytest.mark.parametrize(

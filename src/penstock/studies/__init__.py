@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.report.tables import Table
 from penstock.studies import (
+    ayad05_offline,
+    ayad05_random,
+    ayad05_semantic,
+    ayad05_uniform,
     coverage,
     drift,
     fairness,
@@ -44,6 +48,10 @@ STUDIES: Mapping[str, Study[Any, Any]] = {
     "kulkarni08-fig4": kulkarni08_fig4.STUDY,  # against the number of values, all equally important
     "kulkarni08-fig5": kulkarni08_fig5.STUDY,  # against the unproductivity threshold
     "kulkarni08-table6": kulkarni08_table6.STUDY,  # what it saves to recompute priorities rarely
+    "ayad05-offline": ayad05_offline.STUDY,  # results against CPU, known in advance and online
+    "ayad05-random": ayad05_random.STUDY,  # output against CPU, work being shed by lot
+    "ayad05-semantic": ayad05_semantic.STUDY,  # by value, and what statistics may cost
+    "ayad05-uniform": ayad05_uniform.STUDY,  # error of aggregates over a sample against CPU
     "coverage": coverage.STUDY,  # how far intervals of a sample can be trusted
     "drift": drift.STUDY,  # recall over time when the streams change
     "fairness": fairness.STUDY,  # importance against fairness between rows

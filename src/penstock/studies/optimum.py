@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from penstock.studies.workload import Scenario
     from penstock.yardsticks import Matches
 
-__all__ = ["optimal_importance", "optimal_recall"]
+__all__ = ["needs_scipy", "optimal_importance", "optimal_recall"]
 
 
 @contextmanager
-def _needs_scipy() -> Iterator[None]:
+def needs_scipy() -> Iterator[None]:
     """Import the yardsticks in here: they are slow to load, and most points do not need them.
 
     Raises
@@ -53,7 +53,7 @@ def optimal_recall(scenario: Scenario, rows: int) -> float:
     SessionError
         If scipy is not installed.
     """
-    with _needs_scipy():
+    with needs_scipy():
         from penstock.yardsticks import offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches, counts = _matches(scenario)
@@ -102,7 +102,7 @@ def optimal_importance(join: Join, tables: Mapping[str, pa.Table], rows: int) ->
     SessionError
         If scipy is not installed.
     """
-    with _needs_scipy():
+    with needs_scipy():
         from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches = find_matches(join, tables)

@@ -2,12 +2,18 @@
 
 from penstock.yardsticks.matches import Matches, find_matches
 from penstock.yardsticks.offline import OfflineOptimum, offline_optima, offline_optimum
-from penstock.yardsticks.work_optimum import WorkOptimum, best_subset, greedy_subset
+from penstock.yardsticks.work_optimum import (
+    WorkOptimum,
+    best_insertions,
+    best_subset,
+    greedy_subset,
+)
 
 __all__ = [
     "Matches",
     "OfflineOptimum",
     "WorkOptimum",
+    "best_insertions",
     "best_subset",
     "find_matches",
     "greedy_subset",

@@ -4,6 +4,9 @@ The results of a join of two streams are a graph: rows are nodes, results are ed
 takes part costs `insert`, a result costs `result`, and all together may cost no more than a
 limit. To find the most results is NP-hard (Theorem 1 of `ayad05`): `best_subset` solves it exactly
 for small graphs, `greedy_subset` is the paper's heuristic for any.
+
+A row that only looks for results need not be inserted, and then costs nothing by the paper's own
+section 3.3. If only rows that wait pay, the optimum is easy to find: `best_insertions`.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from penstock.errors import SpecificationError, must
 if TYPE_CHECKING:
     from penstock.yardsticks.matches import Matches
 
-__all__ = ["WorkOptimum", "best_subset", "greedy_subset"]
+__all__ = ["WorkOptimum", "best_insertions", "best_subset", "greedy_subset"]
 
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -158,6 +161,45 @@ def greedy_subset(matches: Matches, limit: float, *, insert: float, result: floa
         _take_some(matches, np.flatnonzero(of_edge == each), left, insert, result, found)
         break
     return _outcome(matches, limit, found, insert, result)
+
+
+def best_insertions(matches: Matches, limit: float, *, insert: float, result: float) -> WorkOptimum:
+    """Find the most results if only rows that wait for a result are inserted, and pay for that.
+
+    All results cost the same, so for a number of insertions those rows are best that have most
+    results while they wait. This is an upper bound for every way to shed work, those of
+    `ayad05` 3.3 included; `best_subset` is not.
+
+    Parameters
+    ----------
+    matches, limit, insert, result
+        As for `best_subset`; any number of results.
+
+    Returns
+    -------
+    WorkOptimum
+        `takes_part` is for rows that are inserted.
+    """
+    _check(limit, insert, result)
+    rows, room = matches.arrived.size, limit * (1 + _SLACK)
+    waits = np.bincount(matches.waiting, minlength=rows)
+    order = np.argsort(-waits, kind="stable")
+    # With 0, 1, 2, ... insertions: the results of these rows, and those for which there is work.
+    there = np.concatenate([[0], np.cumsum(waits[order])])
+    left = room - insert * np.arange(rows + 1)
+    paid = np.floor(left / result) if result > 0 else np.full(rows + 1, np.inf)
+    most = np.where(left >= 0, np.minimum(there, paid), -1.0)
+    inserted = int(most.argmax())
+    # Results by the place of their waiting row; those of the last row may be too many.
+    place = np.empty(rows, np.int64)
+    place[order] = np.arange(rows)
+    first = np.argsort(place[matches.waiting], kind="stable")[: int(most[inserted])]
+    found = np.zeros(len(matches), np.bool_)
+    found[first] = True
+    takes_part = np.zeros(rows, np.bool_)
+    takes_part[matches.waiting[found]] = True
+    work = float(takes_part.sum()) * insert + float(found.sum()) * result
+    return WorkOptimum(limit, work, found, takes_part)
 
 
 def _take_some(
