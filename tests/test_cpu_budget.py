@@ -250,6 +250,24 @@ def test_measured_costs_are_used() -> None:
     assert metrics.work > 0
 
 
+def test_without_time_nothing_can_be_kept() -> None:
+    setting = Setting("direct", seconds=5.0)
+    join = setting.join("coin-flip", 0.4)
+    assert join.budget is not None
+    join = replace(join, budget=replace(join.budget, burst=0))
+    with pytest.raises(ps.SchemaError, match="burst of Budget must be above 0; got 0; give some"):
+        join.replay(setting.tables)
+
+
+def test_streams_without_windows_have_an_account() -> None:
+    streams = {name: ps.Stream(time="time", window=0) for name in "lr"}
+    budget = ps.Budget(cpu=0.1, costs=ps.Costs(insert=0.001))
+    join = ps.Join(streams=streams, on=ps.Equal("key"), budget=budget)
+    table = pa.table({"time": np.arange(1000) // 2, "key": np.zeros(1000, np.int64)})
+    metrics = join.replay({"l": table, "r": table}).metrics
+    assert metrics.emitted == 4 * 500
+
+
 # --- With a limit of memory
 
 

@@ -316,8 +316,11 @@ def _work(spec: Specification, time: TimeScale, sides: Sequence[Side]) -> WorkLi
     if budget.burst is not None:
         why = f"the times are {kind}"
         burst = float(to_units(budget.burst, time.units_per_second, "burst of Budget", why))
+        if not burst:
+            hint = "give some time, or leave it out"
+            raise SchemaError(must("burst of Budget", "above 0", budget.burst, hint))
     elif time.unit is None:
-        burst = max(float(side.window) for side in sides) / 5
+        burst = max(float(side.window) for side in sides) / 5 or 1.0
     if budget.costs is None and time.unit is None:
         hint = "add costs=penstock.Costs(insert=..., result=...), in the unit of the time columns"
         what = "Budget(cpu=...) over times that are numbers"
