@@ -115,9 +115,9 @@ def test_by_lot_as_much_is_found_as_by_the_formula(name: str, share: float) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.2, 0.4, 0.6, 0.8])
+@pytest.mark.parametrize("share", [0.2, 0.6])
 @pytest.mark.parametrize("correlation", ["direct", "inverse", "none"])
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", ["probe-no-insert", "max-subset", "by-partner"])
 def test_at_30_times_the_rates_all_are_near_the_formula(
     name: str, correlation: str, share: float
 ) -> None:
