@@ -228,7 +228,7 @@ def _crossovers(rows: Sequence[CrossoverRow]) -> list[Panel]:
                 and (row.contender == "by-partner" or row.zipf == 1.0)
             ],
             y_title="cost of statistics (% of C_u an arrival)",
-            y_top=0.5,
+            y_top=0.6,
         )
         for correlation in dict.fromkeys(row.correlation for row in rows)
     ]
