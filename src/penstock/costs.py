@@ -39,8 +39,8 @@ class Costs:
 
     Examples
     --------
-    >>> Costs(insert=0.001, result=0.0002).of(arrivals=10, inserted=5, compared=20, results=20)
-    0.009
+    >>> Costs(insert=0.002, result=0.0005).of(arrivals=10, inserted=5, compared=20, results=20)
+    0.02
     """
 
     arrival: float = 0.0

@@ -82,7 +82,7 @@ def best_chances(model: LotModel, capacity: float, step: Step, least: float = 0.
     --------
     >>> model = LotModel(np.array([2.0, 3.0]), np.array([4.0, 6.0]), insert=0.1, result=0.01)
     >>> best_chances(model, 0.3, "insert").round(3).tolist()
-    [1.0, 0.111]
+    [1.0, 0.118]
     """
     count = model.rates.size
     whole = np.ones(count)

@@ -180,7 +180,7 @@ def strategies_for(
         found = _with_cpu(goal, budget, streams)
     elif not isinstance(goal.strategy, Mapping):
         found = (_one(goal, goal.strategy),)
-        if found[0].spends is Resource.CPU:
+        if type(found[0]) in WORK_STRATEGIES.values():
             raise SpecificationError(
                 must(
                     f"strategy of {type(goal).__name__}",
