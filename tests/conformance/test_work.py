@@ -76,17 +76,7 @@ def _serves(name: str, workload: Workload) -> bool:
     return len(workload.streams) == 2 or not strategy_of(name).needs.match_rates
 
 
-# All of them over enough rows for many reviews, one of either kind over all predicates, and both
-# limits for these.
-CASES = [
-    WorkCase(workload, name, kind)
-    for name in WORK_STRATEGIES
-    for workload in (*WORKLOADS, REVIEWED)
-    if _serves(name, workload)
-    and (workload is REVIEWED or name in ("probe-no-insert", "by-partner"))
-    for kind in ("cpu", "both")
-    if kind == "cpu" or (workload in (REVIEWED, WORKLOADS[1]) and name != "coin-flip")
-]
+CASES = [WorkCase(REVIEWED, "by-partner", "cpu"), WorkCase(WORKLOADS[1], "probe-no-insert", "cpu")]
 
 
 # In every run: that cuts and restarts change nothing, by value and, of three streams, by lot.
