@@ -174,8 +174,10 @@ def test_json_to_standard_output_is_all_that_is_there(capsys: pytest.CaptureFixt
     assert "queries" in json.loads(capsys.readouterr().out)
 
 
+# By hand (`pytest -m crash tests/bench`): it runs in real time, and stops the session of its worker.
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.crash
 def test_a_short_run_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("penstock.bench.burst_run._PAUSE", 0.1)
