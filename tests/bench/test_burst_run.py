@@ -174,7 +174,7 @@ def test_json_to_standard_output_is_all_that_is_there(capsys: pytest.CaptureFixt
     assert "queries" in json.loads(capsys.readouterr().out)
 
 
-# By hand (`pytest -m crash tests/bench`): it runs in real time, and stops the session of its worker.
+# By hand (`pytest -m crash tests/bench`): it runs in real time, and stops its worker's session.
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.crash
