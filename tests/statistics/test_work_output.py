@@ -131,7 +131,7 @@ def test_theorems_2_and_3(given: tuple[WorkModel, float]) -> None:
 
 def best_of(model: WorkModel, capacity: float, steps: Callable[[float, float], Steps]) -> float:
     """Return the best output over a fine grid of chances for the two streams."""
-    grid = np.linspace(0.0, 1.0, 81)
+    grid = np.linspace(0.0, 1.0, 41)
     found = 0.0
     for left, right in product(grid, grid):
         tried = steps(float(left), float(right))
@@ -159,7 +159,7 @@ def test_no_other_chances_are_better(way: str, share: float, correlation: str) -
     best = best_of(model, capacity, steps)
     mine = model.output(WAYS[way](model, capacity))
     assert best <= mine * (1 + 1e-9)
-    assert mine <= best * 1.06 + 1e-9  # the grid has steps of 1/80
+    assert mine <= best * 1.12 + 1e-9  # the grid has steps of 1/40
 
 
 @pytest.mark.parametrize("boundary", ["probe-no-insert", "coin-flip", "insert-no-probe"])
