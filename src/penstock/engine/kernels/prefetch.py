@@ -14,7 +14,7 @@ from penstock.engine.kernels.by_type import by_retention
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
-from penstock.engine.retention.retained import Ordered, Sampled
+from penstock.engine.retention.retained import Ordered, Queued, Sampled
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array
@@ -76,6 +76,19 @@ def _read_expiring(memory: Memory, count: int) -> int:
 
 
 @inner
+def _read_oldest(memory: Memory, count: int) -> int:
+    streams = memory.streams
+    read = 0
+    for s in range(streams.size):
+        first = max(memory.retained.queue.first[s], streams[s]["head"])
+        last = min(first + count // streams.size, streams[s]["tail"])
+        for place in range(streams[s]["base"] + first, streams[s]["base"] + last):
+            if memory.queue[place] >= 0:
+                read += read_neighbours(memory, wide(memory.queue[place]), s)
+    return read
+
+
+@inner
 def _read_tops(memory: Memory, count: int) -> int:
     heap = memory.retained.heap
     read = 0
@@ -85,7 +98,7 @@ def _read_tops(memory: Memory, count: int) -> int:
     return read
 
 
-@by_retention({Ordered: _read_tops, Sampled: _read_tops})
+@by_retention({Queued: _read_oldest, Ordered: _read_tops, Sampled: _read_tops})
 def _read_first_to_go(memory: Memory, count: int) -> int:
     """Read the rows that will be evicted next, as far as these are known."""
     return 0
