@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
 
 import penstock as ps
-from penstock.testing import zipf_weights
+from penstock.testing import cut, zipf_weights
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["BURST", "COSTS", "CPU", "FACTOR", "SECONDS", "exchange", "join", "sampled"]
+__all__ = [
+    "BUDGET", "BURST", "FACTOR", "SECONDS", "START", "exchange", "in_seconds", "join", "sampled",
+]  # fmt: skip
 
 SECONDS = 100
 BURST = range(40, 60)
@@ -22,15 +20,15 @@ BURST = range(40, 60)
 FACTOR = 5
 """How many times as many."""
 
-CPU = 0.3
-COSTS = ps.Costs(arrival=10e-6, insert=40e-6, result=10e-6)
+BUDGET = ps.Budget(cpu=0.3, costs=ps.Costs(arrival=10e-6, insert=40e-6, result=10e-6))
+"""Costs are given, so that every machine decides the same."""
+
+START = datetime(2026, 1, 5, 10, tzinfo=UTC)
 
 _RATES = {"quotes": 1_000, "trades": 100}
 # Quotes are made for most symbols, and trades are in a few.
 _SKEWS = {"quotes": 0.3, "trades": 1.0}
 _SYMBOLS = 200
-_START = 1_767_607_200_000_000  # 2026-01-05 10:00 UTC, in microseconds
-_MICROSECONDS = 1_000_000
 
 
 def exchange(seed: int = 1) -> dict[str, pa.Table]:
@@ -42,13 +40,12 @@ def exchange(seed: int = 1) -> dict[str, pa.Table]:
 def _table(name: str, rate: int, draw: np.random.Generator) -> pa.Table:
     expected = [rate * (FACTOR if second in BURST else 1) for second in range(SECONDS)]
     second = np.repeat(np.arange(SECONDS), draw.poisson(expected))
-    at = np.sort(second + draw.random(second.size))
+    at = np.sort(second * 1_000_000 + draw.integers(1_000_000, size=second.size))
+    begin = int(START.timestamp()) * 1_000_000
     symbols = draw.choice(_SYMBOLS, at.size, p=zipf_weights(_SYMBOLS, _SKEWS[name]))
     return pa.table(
         {
-            "at": pa.array(_START + (at * _MICROSECONDS).astype(np.int64)).cast(
-                pa.timestamp("us", tz="UTC")
-            ),
+            "at": pa.array(begin + at, pa.timestamp("us", tz="UTC")),
             "symbol": symbols,
             "price": 100.0 + draw.normal(0.0, 1.0, at.size).round(2),
         }
@@ -64,6 +61,7 @@ def join(budget: ps.Budget | None = None) -> ps.Join:
         },
         on=ps.Equal("symbol"),
         budget=budget,
+        align="0 seconds",  # as with a budget, so that all results are of the same seconds
     )
 
 
@@ -74,3 +72,10 @@ def sampled(streams: dict[str, pa.Table], fraction: float, seed: int = 2) -> dic
         name: table.filter(pa.array(draw.random(len(table)) < fraction))
         for name, table in streams.items()
     }
+
+
+def in_seconds(streams: dict[str, pa.Table], each: int = 1) -> dict[str, list[pa.Table]]:
+    """Cut the streams into micro-batches of some seconds each."""
+    at = [START + timedelta(seconds=second) for second in range(each, SECONDS, each)]
+    batches = cut(join(), streams, at)
+    return {name: [batch[name] for batch in batches] for name in streams}
