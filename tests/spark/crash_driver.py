@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 
 import penstock as ps
 from penstock.engine.struct_column import as_struct
@@ -27,7 +28,8 @@ from tests.spark.support import Source, start
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 SHARDS = 2
 RUNNING = "running"
@@ -44,6 +46,8 @@ HALTED = "halted"
 """File in each query's folder that exists once the query has halted."""
 
 _FOR_EVER = 3600.0
+# Spark gives a new Python process ten seconds, which is not enough on a machine that is very busy.
+_TOO_BUSY = "Python worker failed to connect back"
 
 _STREAMS = {
     "auctions": ps.Stream(time="opened_at", window="7 days"),
@@ -121,6 +125,15 @@ def halting(frame: DataFrame, folder: Path, microseconds: int) -> DataFrame:
     return frame.mapInArrow(halt, frame.schema)
 
 
+def _start(spark: SparkSession, source: Source, folder: Path, until: int | None) -> StreamingQuery:
+    """Start or resume the query whose join is named as its folder."""
+    join = (JOINS | burst_streams.JOINS)[folder.name]
+    files = source.read_stream(spark)
+    frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in join.names}
+    results = join.stream(frames, shards=SHARDS)
+    return start(results if until is None else halting(results, folder, until), folder)
+
+
 def main(folder: Path, joins: Sequence[str]) -> None:
     """Run joins at the same time, each in its own query, until all queries have ended."""
     halt = folder / HALT
@@ -142,23 +155,21 @@ def main(folder: Path, joins: Sequence[str]) -> None:
         },
     )
     source = Source(folder / FILES, pq.read_schema(min((folder / FILES).glob("*.parquet"))))
-    queries = {}
-    for kind in joins:
-        join = (JOINS | burst_streams.JOINS)[kind]
-        files = source.read_stream(spark)
-        frames = {
-            name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in join.names
-        }
-        results = join.stream(frames, shards=SHARDS)
-        if halt.exists():
-            results = halting(results, folder / kind, int(halt.read_text()))
-        queries[kind] = start(results, folder / kind)
+    until = int(halt.read_text()) if halt.exists() else None
+    queries = {kind: _start(spark, source, folder / kind, until) for kind in joins}
     (folder / RUNNING).touch()
     while queries:
         for kind, query in list(queries.items()):
-            if query.awaitTermination(timeout=1):
-                (folder / kind / DONE).touch()
-                del queries[kind]
+            try:
+                if not query.awaitTermination(timeout=1):
+                    continue
+            except StreamingQueryException as error:
+                if _TOO_BUSY not in str(error):
+                    raise
+                queries[kind] = _start(spark, source, folder / kind, until)
+                continue
+            (folder / kind / DONE).touch()
+            del queries[kind]
     for kind in joins:
         # Spark reads only the files that its log of the folder says were committed.
         rows = spark.read.parquet(str(folder / kind / "out")).toArrow()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from dataclasses import dataclass, replace
@@ -73,6 +74,8 @@ class Speed:
     0.56
     >>> round(speed.rate_within(0.56))
     4000
+    >>> round(speed.recall_within(0.4, 4_000), 2), round(speed.fraction_within(0.4, 4_000), 2)
+    (0.5, 0.73)
     """
 
     floor: float
@@ -87,6 +90,25 @@ class Speed:
     def rate_within(self, seconds: float) -> float:
         """Return how many rows of each stream can be joined in a micro-batch of that time."""
         return (seconds - self.floor) / self._of_rate(RESULTS_PER_ROW)
+
+    def recall_within(self, seconds: float, rate: float) -> float:
+        """Return the share of the results that fit, if all rows come: the most that can be had.
+
+        All results cost the same. So it does not depend on which ones are given up.
+        """
+        rows = rate * self._of_rate(0.0)
+        return (seconds - self.floor - rows) / (rate * self._of_rate(RESULTS_PER_ROW) - rows)
+
+    def fraction_within(self, seconds: float, rate: float) -> float:
+        """Return the largest fraction of both streams' rows whose join fits.
+
+        A sample has f times the rows, and f ** 2 times the results.
+        """
+        rows = rate * self._of_rate(0.0)
+        results = rate * self._of_rate(RESULTS_PER_ROW) - rows
+        # results f^2 + rows f = the time that is left
+        root = math.sqrt(rows**2 + 4.0 * results * (seconds - self.floor))
+        return (root - rows) / (2.0 * results)
 
     def _of_rate(self, results_per_row: float) -> float:
         return len(STREAMS) / self.shards * (self.arrival + results_per_row * self.result)

@@ -34,19 +34,22 @@ class Plan:
     fraction
         Of the rows in a sample: as many as the exact join can join in the burst.
     best_fraction
-        The same by results, of which a sample of both streams has the square of the fraction.
+        The largest with which the burst fits: a sample has the square of it of the results.
+    recall
+        Of the burst, if all of the time goes into results: the most that any strategy can have.
 
     Examples
     --------
     >>> from penstock.bench.burst_calibration import Speed
     >>> plan_of(Speed(floor=0.25, arrival=1e-5, result=2.5e-6, shards=2))
-    Plan(rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.49)
+    Plan(rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.47, recall=0.16)
     """
 
     rate: int
     cpu: float
     fraction: float
     best_fraction: float
+    recall: float
 
 
 def plan_of(speed: Speed) -> Plan:
@@ -58,5 +61,6 @@ def plan_of(speed: Speed) -> Plan:
         rate=rate,
         cpu=round((time_left - speed.floor) / TRIGGER, 2),
         fraction=round(share, 2),
-        best_fraction=round(math.sqrt(share), 2),
+        best_fraction=round(speed.fraction_within(time_left, rate * FACTOR), 2),
+        recall=round(speed.recall_within(time_left, rate * FACTOR), 2),
     )
