@@ -157,6 +157,15 @@ def test_the_plan_leaves_the_same_head_room_to_all() -> None:
     assert rows + plan.recall * results == pytest.approx(plan.cpu, abs=0.02)
 
 
+def test_what_is_not_in_the_costs_leaves_less_to_the_join_and_a_lower_rate() -> None:
+    plan, usual = plan_of(SPEED, overhead=0.4), plan_of(SPEED)
+    assert plan.cpu == pytest.approx(0.45)
+    assert plan.rate < usual.rate
+    # Steady streams take nine tenths of it.
+    assert SPEED.seconds(plan.rate) - SPEED.floor == pytest.approx(0.9 * 0.45, abs=0.001)
+    assert SPEED.seconds(5 * plan_of(SPEED, overhead=0.6).rate) == pytest.approx(2.25, abs=0.001)
+
+
 def test_costs_that_cannot_be_measured_are_small_and_not_negative() -> None:
     speed = fit([Sample(1_000, 40.0, 0.5), Sample(4_000, 40.0, 0.4), Sample(4_000, 1.0, 0.5)], 2)
     assert min(speed.floor, speed.arrival, speed.result) >= 0
