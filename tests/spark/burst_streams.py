@@ -34,6 +34,8 @@ JOINS = {
         budget=ps.Budget(cpu=0.8, costs=_COSTS),
     ),
 }
+UNDISTURBED = {f"{name}, undisturbed": join for name, join in JOINS.items()}
+"""The same joins by other names, for queries that are not killed."""
 
 
 def make_batches() -> dict[str, list[pa.Table]]:

@@ -20,7 +20,7 @@ HEADROOM = 0.85
 # Seconds for every second of the burst that the exact join is to need, and at least.
 _NEED, _LEAST_NEED = 2.75, 2.25
 # Of the share of the processor, the part that steady streams may take: recall is to be 1 then.
-_STEADY = 0.9
+_STEADY = 0.85
 
 
 @dataclass(frozen=True)
