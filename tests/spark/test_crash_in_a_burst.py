@@ -37,7 +37,7 @@ def test_killed_in_the_middle_of_a_burst_the_output_is_that_of_an_undisturbed_ru
         assert drivers.planned(kind) == _KILLED + 1
         assert drivers.committed(kind) == _KILLED
     (tmp_path / HALT).unlink()
-    rows = Drivers(tmp_path, (*JOINS, *UNDISTURBED)).run_to_the_end()
+    rows = drivers.run_to_the_end() | Drivers(tmp_path, tuple(UNDISTURBED)).run_to_the_end()
 
     for (kind, join), undisturbed in zip(JOINS.items(), UNDISTURBED, strict=True):
         of_join = {name: batches[name] for name in join.names}
