@@ -47,6 +47,7 @@ LATER = (
     "tests/engine/test_alignment.py::test_the_order_of_delivery*-3]",
     "tests/engine/test_alignment.py::test_the_order_of_delivery*MaxImportance*",
     "tests/engine/test_alignment.py::test_the_order_of_delivery*Sample*",
+    "tests/engine/test_burst.py::*",
     "tests/engine/test_estimates.py::test_*is_unbiased_and_knows_its_variance*",
     "tests/engine/test_ijoin.py::test_the_same_rows_leave_as_by_the_book[[]adaptive*",
     "tests/engine/test_importance.py::test_fairness_costs_importance*",

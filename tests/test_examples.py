@@ -6,12 +6,15 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from examples.flights import __main__ as flights
 from examples.flights import data
 from examples.news import __main__ as newspaper
 from examples.news import agencies
+from examples.quotes import __main__ as quotes
+from examples.quotes import courses, exchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,3 +157,39 @@ def test_the_page_on_the_news_is_not_written_from_another_day(
     with pytest.raises(SystemExit):
         newspaper.main(["--stories", "10", "--write", "page.md"])
     assert "--write must go without --stories" in capsys.readouterr().err
+
+
+def test_the_page_on_the_processor_has_the_figures_of_the_burst(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pytestconfig: pytest.Config
+) -> None:
+    page = (pytestconfig.rootpath / "docs" / "cpu.md").read_text(encoding="utf-8")
+    copy, picture = tmp_path / "cpu.md", tmp_path / "quotes.png"
+    copy.write_text(page, encoding="utf-8")
+    quotes.main(["--plot", str(picture), "--write", str(copy)])
+    assert copy.read_text(encoding="utf-8") == page, (
+        "run: python -m examples.quotes --plot docs/pictures/quotes.png --write docs/cpu.md"
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    rows = cells(page, "burst")
+    assert all(cell in printed for row in rows.values() for cell in row.values())
+    exact, limited, sample = rows.values()
+    assert percent(limited["recall before"]) == 100
+    assert percent(limited["recall in the burst"]) > 1.4 * percent(sample["recall in the burst"])
+    assert percent(sample["recall before"]) < 35
+    assert float(exact["work in the burst"]) > 2.4 * exchange.BUDGET.cpu  # type: ignore[operator]
+
+
+def test_the_burst_is_whole_again_after_a_window_and_keeps_to_the_budget() -> None:
+    found = courses.courses(exchange.exchange())
+    recall = found.recall(found.limited)
+    burst = exchange.BURST
+    assert (recall[: burst.start] == 1).all()
+    assert (recall[burst.stop + 3 :] == 1).all()  # rows of the burst have left the window
+    for course in (found.limited, found.sample):
+        assert course.results.sum() == course.metrics.emitted
+        assert (course.results <= found.exact.results).all()
+    assert found.limited.work.sum() == pytest.approx(found.limited.metrics.work)
+    steady = slice(burst.start + 2, burst.stop)
+    assert np.mean(found.limited.work[steady]) == pytest.approx(0.3, rel=0.02)
+    assert np.mean(found.sample.work[steady]) == pytest.approx(0.3, rel=0.05)

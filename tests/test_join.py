@@ -176,6 +176,16 @@ def test_micro_batches_may_be_of_different_number(sequence: type[list[pa.Table]]
     assert canonical_rows(cut.result) == canonical_rows(whole.result)
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_metrics_are_told_after_every_micro_batch(shards: int) -> None:
+    tables = {"asks": [ROWS.slice(0, 1), ROWS.slice(1, 1), ROWS.slice(2)], "bids": [ROWS]}
+    told: list[ps.Metrics] = []
+    replay = JOIN.replay(tables, shards, callback=told.append)
+    assert [metrics.streams["asks"].arrived for metrics in told] == [1, 2, 3]
+    assert told[-1] == replay.metrics
+    assert replay.result == JOIN.replay(tables, shards).result
+
+
 def test_chunks_and_slices_of_a_table_make_no_difference() -> None:
     chunked = pa.concat_tables([ROWS.slice(2), ROWS.slice(0, 2)])
     padded = pa.concat_tables([ROWS, ROWS]).combine_chunks().slice(3)

@@ -10,7 +10,7 @@ from penstock.spec import Specification
 from penstock.strategies import strategies_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -85,6 +85,7 @@ class Join(Specification):
         shards: int = 1,
         *,
         ended: bool = True,
+        callback: Callable[[Metrics], object] | None = None,
     ) -> Replay:
         """Run the join over tables, in process.
 
@@ -99,6 +100,8 @@ class Join(Specification):
         ended
             Whether the streams end with the tables. If not, rows at the end may still wait for the
             slowest stream, as in a streaming query that goes on.
+        callback
+            Called after each micro-batch with the metrics so far, as a `Listener` is on Spark.
 
         Returns
         -------
@@ -112,7 +115,7 @@ class Join(Specification):
         SpecificationError
             If the budget cannot be divided over so many shards.
         """
-        return replay(self, tables, shards, ended=ended)
+        return replay(self, tables, shards, ended=ended, callback=callback)
 
     def stream(
         self,

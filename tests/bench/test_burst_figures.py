@@ -151,7 +151,19 @@ def test_the_plan_leaves_the_same_head_room_to_all() -> None:
     assert SPEED.seconds(5 * plan.rate) == pytest.approx(2.75, abs=0.001)
     assert SPEED.seconds(5 * plan.rate * plan.fraction) == pytest.approx(0.85, abs=0.02)
     assert plan.cpu + SPEED.floor == pytest.approx(0.85)
-    assert plan.best_fraction**2 == pytest.approx(plan.fraction, abs=0.01)
+    rows, best = SPEED.seconds(5 * plan.rate, 0.0) - SPEED.floor, plan.best_fraction
+    results = SPEED.seconds(5 * plan.rate) - SPEED.floor - rows
+    assert best * rows + best**2 * results == pytest.approx(plan.cpu, abs=0.02)
+    assert rows + plan.recall * results == pytest.approx(plan.cpu, abs=0.02)
+
+
+def test_what_is_not_in_the_costs_leaves_less_to_the_join_and_a_lower_rate() -> None:
+    plan, usual = plan_of(SPEED, overhead=0.37), plan_of(SPEED)
+    assert plan.cpu == pytest.approx(0.48)
+    assert plan.rate < usual.rate
+    # Steady streams leave a part of it.
+    assert SPEED.seconds(plan.rate) - SPEED.floor == pytest.approx(0.85 * 0.48, abs=0.001)
+    assert SPEED.seconds(5 * plan_of(SPEED, overhead=0.6).rate) == pytest.approx(2.25, abs=0.001)
 
 
 def test_costs_that_cannot_be_measured_are_small_and_not_negative() -> None:

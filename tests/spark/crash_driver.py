@@ -2,26 +2,34 @@
 
     python -m tests.spark.crash_driver FOLDER JOIN ...
 
-Started again with the same folder it resumes from its checkpoints, until all rows are joined.
+Started again with the same folder it resumes from its checkpoints, until all rows are joined. With
+a file `HALT` in the folder it halts in the micro-batch whose results get to a time, until killed.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 
 import penstock as ps
 from penstock.engine.struct_column import as_struct
 from penstock.spark import session
 from penstock.testing import cut, market
+from tests.spark import burst_streams
 from tests.spark.support import Source, start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 SHARDS = 2
 RUNNING = "running"
@@ -32,6 +40,14 @@ DONE = "done"
 """File in each query's folder that exists once the query has ended."""
 ROWS = "rows.parquet"
 """File in each query's folder with all rows that it has written; made at the end."""
+HALT = "halt"
+"""File in the folder with the time, in microseconds since 1970, at which queries are to halt."""
+HALTED = "halted"
+"""File in each query's folder that exists once the query has halted."""
+
+_FOR_EVER = 3600.0
+# Spark gives a new Python process ten seconds, which is not enough on a machine that is very busy.
+_TOO_BUSY = "Python worker failed to connect back"
 
 _STREAMS = {
     "auctions": ps.Stream(time="opened_at", window="7 days"),
@@ -91,10 +107,39 @@ def write_files(folder: Path, batches: dict[str, list[pa.Table]]) -> None:
         Source(folder / FILES, table.schema).add(table)
 
 
+def halting(frame: DataFrame, folder: Path, microseconds: int) -> DataFrame:
+    """Stop for ever as soon as a result is at a time or after it: its micro-batch does not end.
+
+    What comes before goes on to the sink, so that a part of the micro-batch is written.
+    """
+    halted = str(folder / HALTED)
+
+    def halt(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            latest = pc.max(batch["time"].cast(pa.int64())).as_py()
+            yield batch
+            if latest is not None and latest >= microseconds:
+                Path(halted).touch()
+                time.sleep(_FOR_EVER)
+
+    return frame.mapInArrow(halt, frame.schema)
+
+
+def _start(spark: SparkSession, source: Source, folder: Path, until: int | None) -> StreamingQuery:
+    """Start or resume the query whose join is named as its folder."""
+    join = (JOINS | burst_streams.JOINS | burst_streams.UNDISTURBED)[folder.name]
+    files = source.read_stream(spark)
+    frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in join.names}
+    results = join.stream(frames, shards=SHARDS)
+    return start(results if until is None else halting(results, folder, until), folder)
+
+
 def main(folder: Path, joins: Sequence[str]) -> None:
     """Run joins at the same time, each in its own query, until all queries have ended."""
+    halt = folder / HALT
     spark = session(
-        cores=2,
+        # Tasks that halt keep their cores.
+        cores=SHARDS * len(joins) if halt.exists() else 2,
         memory="1g",
         log=folder / "spark.log",
         settings={
@@ -109,19 +154,22 @@ def main(folder: Path, joins: Sequence[str]) -> None:
             "spark.sql.streaming.minBatchesToRetain": "5",
         },
     )
-    kinds = {name: pa.struct(list(tables[0].schema)) for name, tables in make_batches(1).items()}
-    source = Source(folder / FILES, pa.schema(kinds))
-    queries = {}
-    for kind in joins:
-        files = source.read_stream(spark)
-        frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in kinds}
-        queries[kind] = start(JOINS[kind].stream(frames, shards=SHARDS), folder / kind)
+    source = Source(folder / FILES, pq.read_schema(min((folder / FILES).glob("*.parquet"))))
+    until = int(halt.read_text()) if halt.exists() else None
+    queries = {kind: _start(spark, source, folder / kind, until) for kind in joins}
     (folder / RUNNING).touch()
     while queries:
         for kind, query in list(queries.items()):
-            if query.awaitTermination(timeout=1):
-                (folder / kind / DONE).touch()
-                del queries[kind]
+            try:
+                if not query.awaitTermination(timeout=1):
+                    continue
+            except StreamingQueryException as error:
+                if _TOO_BUSY not in str(error):
+                    raise
+                queries[kind] = _start(spark, source, folder / kind, until)
+                continue
+            (folder / kind / DONE).touch()
+            del queries[kind]
     for kind in joins:
         # Spark reads only the files that its log of the folder says were committed.
         rows = spark.read.parquet(str(folder / kind / "out")).toArrow()

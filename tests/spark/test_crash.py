@@ -72,7 +72,7 @@ class Drivers:
             env=os.environ | {"TMPDIR": str(scratch)},
             start_new_session=True,
         )
-        _wait(driver, (self.folder / RUNNING).exists)
+        wait_for(driver, (self.folder / RUNNING).exists)
         return driver
 
     def run_to_the_end(self) -> dict[str, Rows]:
@@ -88,10 +88,10 @@ class Drivers:
         """Start a driver, wait for `commits` of a query, then for the moment, and kill it."""
         driver = self.start()
         goal = self.committed(kind) + commits
-        _wait(driver, lambda: self.committed(kind) >= goal)
+        wait_for(driver, lambda: self.committed(kind) >= goal)
         folder = self.folder / kind / _MOMENTS[moment]
         before = _files(folder)
-        _wait(driver, lambda: bool(_files(folder) - before))
+        wait_for(driver, lambda: bool(_files(folder) - before))
         time.sleep(delay)
         if driver.poll() is not None:
             assert driver.returncode == 0, (self.folder / "spark.log").read_text()[-5000:]
@@ -111,7 +111,7 @@ class Drivers:
         return _count(self.folder / kind / "checkpoint" / "offsets")
 
 
-def _wait(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
+def wait_for(driver: subprocess.Popen[bytes], until: Callable[[], bool]) -> None:
     """Wait until a driver has done something, or has ended."""
     end = time.monotonic() + _TOO_LONG_SECONDS
     while driver.poll() is None and not until():

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from examples.quotes import exchange
+from examples.quotes.on_spark import SHARDS, run_on_spark
 from examples.sellers import __main__ as market_sellers
 from examples.sellers.picture import save_sellers
+from tests.spark.support import counts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,3 +34,15 @@ def test_the_sellers_are_estimated_better_from_a_sample_than_from_a_maximum_subs
     picture = tmp_path / "sellers.png"
     save_sellers(picture, sellers)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_burst_at_the_exchange_is_that_of_a_replay(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    streams = exchange.exchange()
+    metrics = run_on_spark(spark, streams, tmp_path, each=25)
+    join = exchange.join(exchange.BUDGET)
+    replay = join.replay(exchange.in_seconds(streams, 25), shards=SHARDS, ended=False)
+    assert counts(metrics) == counts(replay.metrics)
+    assert metrics.throttle is not None
+    assert metrics.throttle < 0.9

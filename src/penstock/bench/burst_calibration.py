@@ -1,7 +1,8 @@
-"""How fast this machine is: what a micro-batch of the exact join takes, and why."""
+"""How fast this machine is: what micro-batches take, of the exact join and beside a budget."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import numpy as np
 
 from penstock.bench.burst_load import RESULTS_PER_ROW, STREAMS, Load, Phases
 from penstock.bench.burst_queries import our_join, stepped_sources
+from penstock.budget import Budget
 from penstock.costs import Costs
 from penstock.errors import SessionError, must
 from penstock.report.progress import silent_step
@@ -19,14 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from penstock.report.progress import Step
 
-__all__ = ["Sample", "Speed", "calibrate", "fit"]
+__all__ = ["Sample", "Speed", "calibrate", "fit", "overhead"]
 
 # Micro-batches of a measurement, and how many of the first do not count.
 _BATCHES, _START_UP = 14, 6
+# The same with a budget, whose costs are to be measured first; and the share that is tried.
+_LIMITED_BATCHES, _LIMITED_START_UP = 24, 12
+_TRIED = 0.5
 # Rows per second of each stream to begin with.
 _FIRST_RATES = 1_000, 4_000
 _FEW_RESULTS = 1.0
@@ -73,6 +78,8 @@ class Speed:
     0.56
     >>> round(speed.rate_within(0.56))
     4000
+    >>> round(speed.recall_within(0.4, 4_000), 2), round(speed.fraction_within(0.4, 4_000), 2)
+    (0.5, 0.73)
     """
 
     floor: float
@@ -87,6 +94,25 @@ class Speed:
     def rate_within(self, seconds: float) -> float:
         """Return how many rows of each stream can be joined in a micro-batch of that time."""
         return (seconds - self.floor) / self._of_rate(RESULTS_PER_ROW)
+
+    def recall_within(self, seconds: float, rate: float) -> float:
+        """Return the share of the results that fit, if all rows come: the most that can be had.
+
+        All results cost the same. So it does not depend on which ones are given up.
+        """
+        rows = rate * self._of_rate(0.0)
+        return (seconds - self.floor - rows) / (rate * self._of_rate(RESULTS_PER_ROW) - rows)
+
+    def fraction_within(self, seconds: float, rate: float) -> float:
+        """Return the largest fraction of both streams' rows whose join fits.
+
+        A sample has f times the rows, and f ** 2 times the results.
+        """
+        rows = rate * self._of_rate(0.0)
+        results = rate * self._of_rate(RESULTS_PER_ROW) - rows
+        # results f^2 + rows f = the time that is left
+        root = math.sqrt(rows**2 + 4.0 * results * (seconds - self.floor))
+        return (root - rows) / (2.0 * results)
 
     def _of_rate(self, results_per_row: float) -> float:
         return len(STREAMS) / self.shards * (self.arrival + results_per_row * self.result)
@@ -150,8 +176,10 @@ def calibrate(
     def measure(rate: int, results_per_row: float) -> None:
         words = f"Calibration: {rate:,} rows/s, {results_per_row:.0f} results for each ..."
         with step(words) as tell:
+            frames = stepped_sources(spark, _load(rate, results_per_row))
+            frame = our_join().stream(frames, shards=shards)
             checkpoint = folder / f"calibration-{len(samples)}"
-            seconds = _measure(spark, checkpoint, rate, results_per_row, shards, tell)
+            seconds = _median(frame, checkpoint, _BATCHES, _START_UP, tell)
         samples.append(Sample(rate, results_per_row, seconds))
 
     few, many = _FIRST_RATES
@@ -172,29 +200,59 @@ def calibrate(
     return speed, tuple(samples)
 
 
-def _measure(
-    spark: SparkSession,
+def overhead(
+    spark: SparkSession, folder: Path, *, rate: int, shards: int, step: Step = silent_step
+) -> float:
+    """Measure what a micro-batch of the burst takes beside its share of the processor.
+
+    That is all that is not in the costs: Spark's own time, packing and the shuffle.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    folder
+        For the checkpoint.
+    rate
+        Rows of each stream in a second of the burst.
+    shards
+        Of the join.
+    step
+        Reports progress; see `penstock.report.progress`.
+    """
+    with step(f"Calibration: {rate:,} rows/s with cpu={_TRIED} ...") as tell:
+        frames = stepped_sources(spark, _load(rate, RESULTS_PER_ROW))
+        frame = our_join(Budget(cpu=_TRIED)).stream(frames, shards=shards)
+        checkpoint = folder / "calibration-cpu"
+        seconds = _median(frame, checkpoint, _LIMITED_BATCHES, _LIMITED_START_UP, tell)
+    return max(0.0, seconds - _TRIED)
+
+
+def _load(rate: int, results_per_row: float) -> Load:
+    """Return a load without a burst, as long as the longest measurement."""
+    phases = Phases(warm_up=_LIMITED_BATCHES, before=_LIMITED_BATCHES, burst=1, after=1)
+    return replace(Load(rate, phases), factor=1, results_per_row=results_per_row)
+
+
+def _median(
+    frame: DataFrame,
     checkpoint: Path,
-    rate: int,
-    results_per_row: float,
-    shards: int,
+    count: int,
+    start_up: int,
     tell: Callable[[str], object],
 ) -> float:
-    # Without a burst; a second of the streams in each micro-batch.
-    phases = Phases(warm_up=_BATCHES, before=_BATCHES, burst=1, after=1)
-    load = replace(Load(rate, phases), factor=1, results_per_row=results_per_row)
-    frame = our_join().stream(stepped_sources(spark, load), shards=shards)
+    """Run so many micro-batches, each a second of the streams, and return what the later take."""
     query = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
     try:
         done = 0
-        while query.isActive and done < _BATCHES:
+        while query.isActive and done < count:
             time.sleep(0.05)
             last = query.lastProgress
             done = 0 if last is None else last.batchId + 1
-            tell(f"micro-batch {done} of {_BATCHES}")
+            tell(f"micro-batch {done} of {count}")
     finally:
         query.stop()
     if query.exception() is not None:
         query.awaitTermination()  # raises it
-    batches = query.recentProgress[_START_UP:_BATCHES]
+    batches = query.recentProgress[start_up:count]
     return statistics.median(batch.durationMs["triggerExecution"] / 1000 for batch in batches)

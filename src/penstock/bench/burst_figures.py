@@ -237,7 +237,7 @@ class BurstFigures:
 
     def sentences(self) -> str:
         """Return what was calibrated, and what was chosen by it."""
-        load, speed = self.load, self.speed
+        load, speed, plan = self.load, self.speed, self.plan
         burst = load.rate * load.factor
         return (
             f"Calibration: a micro-batch of the exact join takes {speed.floor:.2f} s, and of each "
@@ -246,7 +246,10 @@ class BurstFigures:
             f"{speed.rate_within(TRIGGER):,.0f} rows of each stream. Chosen: {load.rate:,} rows/s "
             f"of each stream, for which it needs {speed.seconds(load.rate):.2f} s, and in the "
             f"burst {burst:,}, for which it needs {speed.seconds(burst):.2f} s for every second. "
-            f"Every row has about {load.results_per_row:.0f} results."
+            f"Every row has about {load.results_per_row:.0f} results. By these costs "
+            f"{plan.recall:.0%} of the burst's results can be had in time, whichever they are; "
+            f"{plan.fraction:.0%} of the rows have {plan.fraction**2:.0%} of them, and "
+            f"{plan.best_fraction:.0%} have {plan.best_fraction**2:.0%}."
         )
 
     def tables(self) -> dict[str, Table]:

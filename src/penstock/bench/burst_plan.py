@@ -17,8 +17,10 @@ __all__ = ["HEADROOM", "Plan", "plan_of"]
 HEADROOM = 0.85
 """Share of a trigger that a micro-batch is to take: what is planned for 100 % is often late."""
 
-# Seconds for every second of the burst that the exact join is to need.
-_NEED = 2.75
+# Seconds for every second of the burst that the exact join is to need, and at least.
+_NEED, _LEAST_NEED = 2.75, 2.25
+# Of the share of the processor, the part that steady streams may take: recall is to be 1 then.
+_STEADY = 0.85
 
 
 @dataclass(frozen=True)
@@ -30,33 +32,50 @@ class Plan:
     rate
         Rows per second of each stream when it is steady.
     cpu
-        Share of a core, in each shard: the trigger less the head room and what Spark itself takes.
+        Share of a core, in each shard: the trigger less the head room and what is not in the costs.
     fraction
         Of the rows in a sample: as many as the exact join can join in the burst.
     best_fraction
-        The same by results, of which a sample of both streams has the square of the fraction.
+        The largest with which the burst fits: a sample has the square of it of the results.
+    recall
+        Of the burst, if all of the time goes into results: the most that any strategy can have.
 
     Examples
     --------
     >>> from penstock.bench.burst_calibration import Speed
     >>> plan_of(Speed(floor=0.25, arrival=1e-5, result=2.5e-6, shards=2))
-    Plan(rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.49)
+    Plan(rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.47, recall=0.16)
     """
 
     rate: int
     cpu: float
     fraction: float
     best_fraction: float
+    recall: float
 
 
-def plan_of(speed: Speed) -> Plan:
-    """Choose the load so that the exact join needs more than twice the time that it has."""
-    rate = math.ceil(speed.rate_within(_NEED * TRIGGER) / FACTOR)
+def plan_of(speed: Speed, overhead: float | None = None) -> Plan:
+    """Choose the load so that the exact join needs more than twice the time that it has.
+
+    Parameters
+    ----------
+    speed
+        Of the exact join.
+    overhead
+        Seconds that a micro-batch takes beside its share of the processor; None if they are those
+        of an empty one.
+    """
     time_left = HEADROOM * TRIGGER
+    cpu = round((time_left - (speed.floor if overhead is None else overhead)) / TRIGGER, 2)
+    # What the burst needs is so many times what steady streams need.
+    most = speed.floor + FACTOR * _STEADY * cpu
+    need = max(_LEAST_NEED, min(_NEED, most))
+    rate = math.ceil(speed.rate_within(need * TRIGGER) / FACTOR)
     share = speed.rate_within(time_left) / (rate * FACTOR)
     return Plan(
         rate=rate,
-        cpu=round((time_left - speed.floor) / TRIGGER, 2),
+        cpu=cpu,
         fraction=round(share, 2),
-        best_fraction=round(math.sqrt(share), 2),
+        best_fraction=round(speed.fraction_within(time_left, rate * FACTOR), 2),
+        recall=round(speed.recall_within(time_left, rate * FACTOR), 2),
     )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.bench.burst_calibration import calibrate
+from penstock.bench.burst_calibration import calibrate, overhead
 from penstock.bench.burst_figures import BurstFigures, course_of
-from penstock.bench.burst_load import STREAMS, WINDOW, Load
+from penstock.bench.burst_load import FACTOR, STREAMS, WINDOW, Load
 from penstock.bench.burst_plan import plan_of
 from penstock.bench.burst_queries import (
     all_rows,
@@ -106,7 +106,10 @@ def _run_all(
     samples: tuple[Sample, ...] = ()
     if speed is None:
         speed, samples = calibrate(spark, folder, shards=shards, step=step)
-    plan = plan_of(speed)
+        rate = plan_of(speed).rate * FACTOR
+        plan = plan_of(speed, overhead(spark, folder, rate=rate, shards=shards, step=step))
+    else:
+        plan = plan_of(speed)
     load = Load(plan.rate, phases)
     with step("Counting the results that there are ..."):
         truth = count_results(

@@ -19,7 +19,7 @@ from penstock.errors import SchemaError, SpecificationError, must
 from penstock.metrics import total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from penstock.metrics import Metrics
     from penstock.spec import Specification
@@ -45,7 +45,12 @@ class Replay:
 
 
 def replay(
-    spec: Specification, tables: Mapping[str, Tables], shards: int = 1, *, ended: bool = True
+    spec: Specification,
+    tables: Mapping[str, Tables],
+    shards: int = 1,
+    *,
+    ended: bool = True,
+    callback: Callable[[Metrics], object] | None = None,
 ) -> Replay:
     """Run a join over tables; see `Join.replay`."""
     if not isinstance(tables, Mapping):
@@ -73,6 +78,8 @@ def replay(
             results.extend(operator.pieces(part, stream_progress, last=ended and number == last))
             if operator.work is not None:
                 operator.work.measure(time.perf_counter() - began)
+        if callback is not None:
+            callback(total(operator.metrics() for operator in operators))
     metrics = total(operator.metrics() for operator in operators)
     return Replay(pa.concat_tables(results), metrics)
 
