@@ -154,12 +154,17 @@ def _estimates(
     if reviewer is None:
         return {}
     gauges = store.memory.gauges
+    total, variance = float(gauges["total"].sum()), float(gauges["variance"].sum())
+    if store.meters:
+        variance = max(variance, reviewer.expected_variance.of(total))
     estimates: dict[str, Any] = {
-        "estimated": float(gauges["total"].sum()),
-        "variance": float(gauges["variance"].sum()),
+        "estimated": total,
+        "variance": variance,
+        "fourth": float(gauges["fourth"].sum()),
         "batch_emitted": int(store.memory.rule["produced"][0]) - counters.emitted_before,
         "batch_estimated": float(gauges["batch_total"].sum()),
         "batch_variance": float(gauges["batch_variance"].sum()),
+        "batch_fourth": float(gauges["batch_fourth"].sum()),
     }
     if reviewer.observer is not None:
         estimates["follows"], estimates["behind"] = reviewer.observer.evidence.by_name()

@@ -1,0 +1,129 @@
+"""How uncertain an estimate must be at least, by the chances of all rows, also of those not taken.
+
+The variance of the estimate is itself estimated from the rows that took a step. If the rows of a
+stream have so small a chance that none of them was inserted, nothing shows that they are missing:
+the estimate is too low, and its variance as well. But their chances are known. So is, nearly, how
+many results each row has a part in: as many as any other row of its stream where rows are shed by
+lot, and by the frequency of its key where they are shed by value.
+
+That is what the variance is expected to be if rows of a kind are alike. As they are not, it is
+higher on average, and the larger of the two is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, Floats
+
+# Of each stream: rows, or the matches that they can expect in a unit of time; and the variance of
+# how many rows those stand for that probe, that are inserted, and between the two.
+_PROSPECTS, _PROBING, _INSERTED, _BOTH = range(4)
+
+
+class ExpectedVariance:
+    """Chances of all rows, added up.
+
+    Parameters
+    ----------
+    lives
+        Of each stream's rows, in units of time.
+
+    Examples
+    --------
+    A tenth of 100 rows of one stream is inserted, which half of all results wait for:
+
+    >>> expected = ExpectedVariance(np.array([1.0, 1.0]))
+    >>> rows = np.zeros(200, [("stream", np.int16), ("blank", np.int16)])
+    >>> rows["stream"][100:] = 1
+    >>> chances = np.ones((200, 5))
+    >>> chances[:100, 1], chances[:100, 4] = 0.1, 10.0
+    >>> expected.add(rows, chances, None)
+    >>> expected.relative
+    0.0225
+
+    That is 9 x 100 rows / (2 x 100 rows)^2.
+    """
+
+    def __init__(self, lives: Floats) -> None:
+        self._sums = np.zeros((lives.size, 4))
+        self._by_lot = True
+        self._before = 0.0
+        self._lives = lives
+
+    def begin(self, total: float) -> None:
+        """Begin to add: so many results were found so far, when nothing was shed."""
+        self._before = total
+
+    def add(self, arrivals: Array, chances: Floats, match_rates: Floats | None) -> None:
+        """Add arrivals.
+
+        Parameters
+        ----------
+        arrivals
+            The rows that came.
+        chances
+            For each that it probes, is inserted, is admitted, and for how many rows it stands then.
+        match_rates
+            Matches that each can expect in a unit of time; None if rows are shed by lot.
+        """
+        own = arrivals["blank"] == 0
+        streams = arrivals["stream"][own].astype(np.int64)
+        probes, inserted, admitted, probe_weight, insert_weight = chances[own].T
+        prospects = np.ones(streams.size)
+        if match_rates is not None:
+            prospects = np.nan_to_num(match_rates[own])
+        self._by_lot = match_rates is None
+        shared = np.divide(1.0, admitted, out=np.ones_like(admitted), where=admitted > 0) - 1.0
+        squares = prospects**2
+        for column, values in (
+            (_PROSPECTS, prospects),
+            (_PROBING, squares * probes * (1.0 - probes) * probe_weight**2),
+            (_INSERTED, squares * inserted * (1.0 - inserted) * insert_weight**2),
+            (_BOTH, squares * shared * probes * probe_weight * inserted * insert_weight),
+        ):
+            self._sums[:, column] += np.bincount(streams, values, len(self._sums))
+
+    @property
+    def relative(self) -> float:
+        """Variance that is expected at least, over the square of what is estimated."""
+        count = len(self._lives)
+        prospects = self._sums[:, _PROSPECTS]
+        # Rows of all other streams that wait for a row, or with it, come with these.
+        waiting = prospects * self._lives if self._by_lot else self._lives
+        finds, found = np.zeros(count), np.zeros(count)
+        for s in range(count):
+            others = [o for o in range(count) if o != s]
+            finds[s] = waiting[others].prod()
+            for o in others:
+                arriving = prospects[o] if self._by_lot else 1.0
+                rest = [k for k in others if k != o]
+                found[s] += arriving * self._lives[s] * waiting[rest].prod()
+        total = float((finds * prospects).sum())
+        if total <= 0.0:
+            return 0.0
+        parts = (
+            finds**2 * self._sums[:, _PROBING]
+            + found**2 * self._sums[:, _INSERTED]
+            + 2.0 * finds * found * self._sums[:, _BOTH]
+        )
+        return float(parts.sum()) / total**2
+
+    def of(self, total: float) -> float:
+        """Return the variance that is expected at least, of an estimate."""
+        return self.relative * max(total - self._before, 0.0) ** 2
+
+    def save(self) -> dict[str, Array]:
+        """Return what was added up, for `restore`."""
+        return {"sums": self._sums, "before": np.array([self._by_lot, self._before], np.float64)}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Go on where the saved one stopped."""
+        self._sums = saved["sums"].copy()
+        by_lot, self._before = saved["before"].tolist()
+        self._by_lot = bool(by_lot)
