@@ -73,9 +73,11 @@ class NaiveMeter:
 
     @property
     def fourth(self) -> float:
-        """Sum of the squares of the rows' parts, where one draw decides whether a row takes part."""
+        """Sum of the squares of the rows' parts, where rows have one draw each."""
         parts = 0.0
         for row, chances in self.chances.items():
-            total = sum(1 / self.chance(each) for each in self.results if row in (each[0], *each[1]))
+            total = sum(
+                1 / self.chance(each) for each in self.results if row in (each[0], *each[1])
+            )
             parts += ((1 - chances.admit) * total**2) ** 2
         return parts

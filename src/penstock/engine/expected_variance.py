@@ -19,11 +19,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.engine.arrays import Array, Floats
+    from penstock.engine.arrays import Array, Floats, Integers
 
-# Of each stream: rows, or the matches that they can expect in a unit of time; and the variance of
-# how many rows those stand for that probe, that are inserted, and between the two.
-_PROSPECTS, _PROBING, _INSERTED, _BOTH = range(4)
+# Of each stream: rows, or the matches that they can expect in a unit of time; the same of rows that
+# arrive, as far as windows are filled; and the variance of how many rows those stand for that
+# probe, that are inserted, and between the two.
+_PROSPECTS, _ARRIVING, _PROBING, _INSERTED, _BOTH = range(5)
 
 
 class ExpectedVariance:
@@ -39,21 +40,22 @@ class ExpectedVariance:
     A tenth of 100 rows of one stream is inserted, which half of all results wait for:
 
     >>> expected = ExpectedVariance(np.array([1.0, 1.0]))
-    >>> rows = np.zeros(200, [("stream", np.int16), ("blank", np.int16)])
-    >>> rows["stream"][100:] = 1
+    >>> rows = np.zeros(200, [("stream", np.int16), ("blank", np.int16), ("time", np.int64)])
+    >>> rows["stream"][1::2], rows["time"] = 1, np.arange(200)
     >>> chances = np.ones((200, 5))
-    >>> chances[:100, 1], chances[:100, 4] = 0.1, 10.0
+    >>> chances[::2, 1], chances[::2, 4] = 0.1, 10.0
     >>> expected.add(rows, chances, None)
-    >>> expected.relative
-    0.0225
+    >>> round(expected.relative, 3)
+    0.023
 
-    That is 9 x 100 rows / (2 x 100 rows)^2.
+    That is 9 x 100 rows / (2 x 100 rows)^2, and somewhat more as windows are empty at first.
     """
 
     def __init__(self, lives: Floats) -> None:
-        self._sums = np.zeros((lives.size, 4))
+        self._sums = np.zeros((lives.size, 5))
         self._by_lot = True
         self._before = 0.0
+        self._start = np.inf
         self._lives = lives
 
     def begin(self, total: float) -> None:
@@ -79,15 +81,29 @@ class ExpectedVariance:
         if match_rates is not None:
             prospects = np.nan_to_num(match_rates[own])
         self._by_lot = match_rates is None
+        finding = prospects * self._filled(arrivals["time"][own].astype(np.float64), streams)
         shared = np.divide(1.0, admitted, out=np.ones_like(admitted), where=admitted > 0) - 1.0
-        squares = prospects**2
         for column, values in (
             (_PROSPECTS, prospects),
-            (_PROBING, squares * probes * (1.0 - probes) * probe_weight**2),
-            (_INSERTED, squares * inserted * (1.0 - inserted) * insert_weight**2),
-            (_BOTH, squares * shared * probes * probe_weight * inserted * insert_weight),
+            (_ARRIVING, finding),
+            (_PROBING, finding**2 * probes * (1.0 - probes) * probe_weight**2),
+            (_INSERTED, prospects**2 * inserted * (1.0 - inserted) * insert_weight**2),
+            (
+                _BOTH,
+                finding * prospects * shared * probes * probe_weight * inserted * insert_weight,
+            ),
         ):
             self._sums[:, column] += np.bincount(streams, values, len(self._sums))
+
+    def _filled(self, times: Floats, streams: Integers) -> Floats:
+        """Return how far the other streams' windows are filled when rows arrive, multiplied."""
+        self._start = min(self._start, float(times.min(initial=np.inf)))
+        filled = np.ones(times.size)
+        for s, life in enumerate(self._lives):
+            others = streams != s
+            if life > 0:
+                filled[others] *= np.minimum((times[others] - self._start) / life, 1.0)
+        return filled
 
     @property
     def relative(self) -> float:
@@ -104,9 +120,12 @@ class ExpectedVariance:
                 arriving = prospects[o] if self._by_lot else 1.0
                 rest = [k for k in others if k != o]
                 found[s] += arriving * self._lives[s] * waiting[rest].prod()
-        total = float((finds * prospects).sum())
-        if total <= 0.0:
+        # Every result has a row that arrived. Rows have not had all results yet that wait for them.
+        total = float((finds * self._sums[:, _ARRIVING]).sum())
+        waiting_total = float((found * prospects).sum())
+        if total <= 0.0 or waiting_total <= 0.0:
             return 0.0
+        found *= (count - 1) * total / waiting_total
         parts = (
             finds**2 * self._sums[:, _PROBING]
             + found**2 * self._sums[:, _INSERTED]
@@ -120,10 +139,10 @@ class ExpectedVariance:
 
     def save(self) -> dict[str, Array]:
         """Return what was added up, for `restore`."""
-        return {"sums": self._sums, "before": np.array([self._by_lot, self._before], np.float64)}
+        return {"sums": self._sums, "since": np.array([self._by_lot, self._before, self._start])}
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Go on where the saved one stopped."""
         self._sums = saved["sums"].copy()
-        by_lot, self._before = saved["before"].tolist()
+        by_lot, self._before, self._start = saved["since"].tolist()
         self._by_lot = bool(by_lot)

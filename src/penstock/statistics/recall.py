@@ -54,8 +54,7 @@ def size_of(emitted: float, total: float, variance: float, fourth: float = 0.0) 
     fourth
         Sum of the squares of the rows' parts of the variance. The square of the variance over it is
         the number of equal parts that would be as uncertain: the degrees of freedom (Satterthwaite,
-        Biometrics Bulletin 2, 1946). There are no more than a Poisson number has to count for the
-        same relative variance. 0 if it is not known: then the interval is the normal one.
+        Biometrics Bulletin 2, 1946). 0 if it is not known: then the interval is the normal one.
 
     Returns
     -------
@@ -69,22 +68,20 @@ def size_of(emitted: float, total: float, variance: float, fourth: float = 0.0) 
 
     The same from six rows or so that have as much of it each:
 
-    >>> size_of(emitted=50, total=100.0, variance=25.0, fourth=100.0)
-    Estimate(value=100.0, low=88.4..., high=113.0...)
+    >>> print(size_of(emitted=50, total=100.0, variance=25.0, fourth=100.0))
+    100 (88.6 to 113)
     """
     if total <= 0:
         return None
     deviation = math.sqrt(math.log1p(max(variance, 0.0) / total**2))
-    spread = math.exp(_deviations(total, variance, fourth) * deviation)
+    spread = math.exp(_deviations(variance, fourth) * deviation)
     bound = float(emitted)
     return Estimate(*(max(size, bound) for size in (total, total / spread, total * spread)))
 
 
-def _deviations(total: float, variance: float, fourth: float) -> float:
+def _deviations(variance: float, fourth: float) -> float:
     """Return the standard deviations within which 95 % lie: Student's t, or the normal one."""
-    freedom = math.inf
-    if fourth > 0 and variance > 0:
-        freedom = max(1.0, min(variance**2 / fourth, total**2 / variance))
+    freedom = max(variance**2 / fourth, 1.0) if fourth > 0 else math.inf
     return sum(term / freedom**power for power, term in enumerate(STUDENT))
 
 
