@@ -154,12 +154,21 @@ def _estimates(
     if reviewer is None:
         return {}
     gauges = store.memory.gauges
+    sums = {name: float(gauges[name].sum()) for name in gauges.dtype.names or ()}
+    if store.meters and sums["total"]:
+        expected = reviewer.expected_variance.of(sums["total"])
+        sums["variance"] = max(sums["variance"], expected)
+        # What the batch has of all results, it has of their variance.
+        expected *= sums["batch_total"] / sums["total"]
+        sums["batch_variance"] = max(sums["batch_variance"], expected)
     estimates: dict[str, Any] = {
-        "estimated": float(gauges["total"].sum()),
-        "variance": float(gauges["variance"].sum()),
+        "estimated": sums["total"],
+        "variance": sums["variance"],
+        "fourth": sums["fourth"],
         "batch_emitted": int(store.memory.rule["produced"][0]) - counters.emitted_before,
-        "batch_estimated": float(gauges["batch_total"].sum()),
-        "batch_variance": float(gauges["batch_variance"].sum()),
+        "batch_estimated": sums["batch_total"],
+        "batch_variance": sums["batch_variance"],
+        "batch_fourth": sums["batch_fourth"],
     }
     if reviewer.observer is not None:
         estimates["follows"], estimates["behind"] = reviewer.observer.evidence.by_name()

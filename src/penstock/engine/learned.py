@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MONITORED_FIELDS = (
     "draw",
     "chance",
-    "insert_chance",
+    "insert_weight",
     "since",
     "matches",
     "counted",

@@ -14,11 +14,14 @@ import numpy as np
 
 from penstock.engine.actions import set_actions
 from penstock.engine.decision_state import from_arrays, to_arrays
+from penstock.engine.expected_variance import ExpectedVariance
 from penstock.engine.kernels.layout import EQUAL
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
+from penstock.engine.lives import lengths_of
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
 from penstock.engine.retention.table import retention_for
+from penstock.engine.step_weights import StepWeights
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
 from penstock.strategies import Rows, ScoringStrategy, Strategy, combine, strategies_for
@@ -99,6 +102,9 @@ class Reviewer:
             models = needs.models or ((lead,) if isinstance(lead, ScoringStrategy) else ())
             self.observer = Observer(plan, needs, models, store, coder, rows)
         self._work = work
+        self._weights = StepWeights(len(plan.sides))
+        lives = np.array([float(life) for life in lengths_of(plan)])
+        self.expected_variance = ExpectedVariance(lives)
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
         self._has_shed = False
@@ -150,11 +156,15 @@ class Reviewer:
         if self.decision.sheds_arrivals or self._has_shed:
             if not self._has_shed and not self._limits_memory:
                 self._store.meter()
+                found = float(self._store.memory.gauges["total"].sum())
+                self.expected_variance.begin(found)
             self._has_shed = True
             self._store.reserve_chances(arrivals.size)
-            chances = set_actions(arrivals[at:stop], self.decision, self._grades(at, stop))
-            self._store.memory.chances[at:stop] = chances
-        if self._work is not None:
+            piece, grades = arrivals[at:stop], self._grades(at, stop)
+            chances = set_actions(piece, self.decision, grades)
+            weights = self._weights.of(piece, grades, chances[:, :2])
+            self._store.memory.chances[at:stop] = np.hstack([chances, weights])
+        if self._work is not None or self._has_shed:
             self._piece = at, self._grades(at, stop), self._match_rates(at, stop)
 
     def _grades(self, at: int, stop: int) -> Integers | None:
@@ -187,17 +197,24 @@ class Reviewer:
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
-        if self._work is not None:
-            began, grades, rates = self._piece
-            own = slice(at - began, stop - began)
-            self._work.note(
-                arrivals[at:stop],
-                None if grades is None else grades[own],
-                None if rates is None else rates[own],
-            )
+        if self._work is not None or self._has_shed:
+            self._note_steps(arrivals[at:stop], at, stop)
         if self.observer is not None:
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
+
+    def _note_steps(self, arrivals: Array, at: int, stop: int) -> None:
+        """Note which steps rows had which chance to take, and which they took."""
+        began, grades, rates = self._piece
+        own = slice(at - began, stop - began)
+        grades = None if grades is None else grades[own]
+        rates = None if rates is None else rates[own]
+        if self._has_shed:
+            chances = self._store.memory.chances[at:stop]
+            self._weights.take_in(arrivals, grades, chances[:, :2])
+            self.expected_variance.add(arrivals, chances, rates)
+        if self._work is not None:
+            self._work.note(arrivals, grades, rates)
 
     def review(self, limit: int) -> None:
         """Take in what was observed and decide; called after every so many arrivals."""
@@ -338,6 +355,10 @@ class Reviewer:
             "has_shed": np.array([self._has_shed]),
             "limit": np.array([self._limit]),
         }
+        if self._has_shed:
+            saved |= {f"weights.{name}": each for name, each in self._weights.save().items()}
+            expected = self.expected_variance.save()
+            saved |= {f"expected.{name}": each for name, each in expected.items()}
         saved |= {f"rater.{name}": array for name, array in self._rater.save().items()}
         for number, decision in enumerate(self.decisions):
             saved |= {f"decision.{number}.{n}": a for n, a in to_arrays(decision).items()}
@@ -354,6 +375,9 @@ class Reviewer:
             from_arrays(_below(saved, f"decision.{number}."))
             for number in range(len(self._strategies))
         ]
+        if self._has_shed:
+            self._weights.restore(_below(saved, "weights."))
+            self.expected_variance.restore(_below(saved, "expected."))
         if self.observer is not None:
             self.observer.restore(_below(saved, "observer."))
         self.decision = self._combined()

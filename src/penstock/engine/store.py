@@ -28,6 +28,9 @@ _CACHE_LINE = 64
 # also what the row takes up of it (4, and as much for growth).
 ROW_OVERHEAD = 232
 
+# Columns of `chances`: the chances of an arrival, and what it stands for; 1 if nothing is shed.
+_CERTAIN = ("probe_chance", "insert_chance", "admit_chance", "probe_weight", "insert_weight")
+
 
 @dataclass(frozen=True)
 class Lives:
@@ -58,7 +61,7 @@ class Store:
         streams["clock"] = streams["horizon"] = layout.NEVER
         streams["share"] = 1.0 / count
         rule = rule_record(plan)
-        for name in ("threshold", "probe_chance", "insert_chance", "admit_chance"):
+        for name in ("threshold", *_CERTAIN):
             rule[name] = 1.0
         divided = np.zeros(count, layout.life_type(time))
         divided["span"] = lives.spans
@@ -78,7 +81,7 @@ class Store:
             span=_span(plan),
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
-            chances=np.zeros((0, 3)),
+            chances=np.zeros((0, len(_CERTAIN))),
             probed=np.ones((count, count, 1), np.uint8),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
@@ -98,7 +101,7 @@ class Store:
     def reserve_chances(self, arrivals: int) -> None:
         """Make room for the chances of so many arrivals."""
         if len(self.memory.chances) < arrivals:
-            self.memory = self.memory._replace(chances=np.ones((arrivals, 3)))
+            self.memory = self.memory._replace(chances=np.ones((arrivals, len(_CERTAIN))))
 
     def set_sub_windows(self, probed: Mask | None) -> None:
         """Set which parts of which windows are probed; None for all."""
@@ -248,7 +251,7 @@ def _queue_room(memory: Memory) -> list[int]:
 def _unshed(size: int) -> Array:
     """Return what is noted of rows that were not shed."""
     shed = np.zeros(size, layout.SHED)
-    shed["chance"] = 1.0
+    shed["chance"] = shed["weight"] = 1.0
     return shed
 
 

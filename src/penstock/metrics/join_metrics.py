@@ -135,9 +135,11 @@ class Metrics:
     inserted, compared
         Cost: rows taken into memory, and rows compared while probing (results produced, the third
         cost, are `emitted`).
-    estimated, variance
-        The number of results of the exact join, as estimated from the monitored rows, and the
-        variance of that estimate.
+    estimated, variance, fourth
+        The number of results of the exact join, as estimated from the monitored rows or, if only
+        work is limited, from all results; the variance of that estimate; and, in the second case,
+        the sum of the squares of the rows' parts of that variance, which says on how many rows the
+        estimate rests.
     importance, importance_estimated, importance_variance
         If importance is the goal: the importance of all results, that of the exact join as
         estimated from the monitored rows, and the variance of that estimate.
@@ -154,8 +156,8 @@ class Metrics:
         Of a sample: the sum of the shards' sampling fractions, and the number of shards.
     why
         Why this strategy was chosen, if the goal does not name one; otherwise None.
-    batch_emitted, batch_estimated, batch_variance
-        `emitted`, `estimated` and `variance` of the last micro-batch.
+    batch_emitted, batch_estimated, batch_variance, batch_fourth
+        `emitted`, `estimated`, `variance` and `fourth` of the last micro-batch.
     follows
         If models of the streams are compared: how many shards follow each.
     behind
@@ -203,10 +205,12 @@ class Metrics:
     compared: int
     estimated: float = 0.0
     variance: float = 0.0
+    fourth: float = 0.0
     # Fields with compare=False say how the join ran. They may differ between equal runs.
     batch_emitted: int = field(default=0, compare=False)
     batch_estimated: float = field(default=0.0, compare=False)
     batch_variance: float = field(default=0.0, compare=False)
+    batch_fourth: float = field(default=0.0, compare=False)
     follows: Mapping[str, int] = field(default_factory=dict)
     behind: Mapping[str, float] = field(default_factory=dict)
     importance: float = field(default=0.0, compare=False)
@@ -261,15 +265,18 @@ class Metrics:
     def recall(self) -> Estimate | None:
         """The share of the exact join's results that was found so far, with a 95 % interval.
 
-        Exactly 1 if no row was lost; None if no row has arrived, or no monitored row has had a
-        result, so that nothing can be said.
+        Exactly 1 if no row was lost. None if nothing can be said: no row has arrived; no result
+        was found of which the chance is known; or memory is limited and there are three streams or
+        more, where a monitored row does not tell whether the other rows of a result had stayed.
         """
-        return self._recall(self.emitted, self.estimated, self.variance)
+        return self._recall(self.emitted, self.estimated, self.variance, self.fourth)
 
     @property
     def batch_recall(self) -> Estimate | None:
         """The recall of the last micro-batch."""
-        return self._recall(self.batch_emitted, self.batch_estimated, self.batch_variance)
+        return self._recall(
+            self.batch_emitted, self.batch_estimated, self.batch_variance, self.batch_fourth
+        )
 
     @property
     def true_size(self) -> Estimate | None:
@@ -278,16 +285,18 @@ class Metrics:
             return Estimate(self.emitted, self.emitted, self.emitted)
         if self.unseen:
             return None
-        return size_of(self.emitted, self.estimated, self.variance)
+        return size_of(self.emitted, self.estimated, self.variance, self.fourth)
 
-    def _recall(self, emitted: int, estimated: float, variance: float) -> Estimate | None:
+    def _recall(
+        self, emitted: int, estimated: float, variance: float, fourth: float
+    ) -> Estimate | None:
         if not self.arrived:
             return None
         if not self.lost and not self.unseen:
             return Estimate(1.0, 1.0, 1.0)
         if self.unseen:
             return None
-        return recall_of(emitted, estimated, variance)
+        return recall_of(emitted, estimated, variance, fourth)
 
     @property
     def importance_recall(self) -> Estimate | None:
@@ -400,9 +409,11 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         compared=sum(part.compared for part in parts),
         estimated=sum(part.estimated for part in parts),
         variance=sum(part.variance for part in parts),
+        fourth=sum(part.fourth for part in parts),
         batch_emitted=sum(part.batch_emitted for part in parts),
         batch_estimated=sum(part.batch_estimated for part in parts),
         batch_variance=sum(part.batch_variance for part in parts),
+        batch_fourth=sum(part.batch_fourth for part in parts),
         follows=_total_by_name([part.follows for part in parts]),
         behind=_total_by_name([part.behind for part in parts]),
         importance=sum(part.importance for part in parts),

@@ -82,8 +82,10 @@ def _why_unknown(metrics: Metrics) -> str:
     if metrics.unseen:
         rows = counted(metrics.unseen, "arrival")
         return f"{rows} had no chance to be compared with all rows in memory"
+    if metrics.timed_shards and metrics.budget_rows is None:
+        return "no result was found yet"
     if len(metrics.streams) > 2:
-        return "it is estimated for two streams only"
+        return "with a limit of memory it is estimated for two streams only"
     return "no monitored row has had a result"
 
 
@@ -204,7 +206,7 @@ def _advice_on_recall(metrics: Metrics) -> list[str]:
     recall = metrics.recall
     if metrics.unseen:
         return ["give every step a chance above 0 in the strategy, and recall can be estimated"]
-    if recall is None and len(metrics.streams) > 2:
+    if recall is None and len(metrics.streams) > 2 and metrics.budget_rows is not None:
         return ["to know the recall, replay a part of the streams with and without the budget"]
     if recall is None or recall.high - recall.low > _WIDE:
         if metrics.timed_shards and metrics.budget_rows is None:

@@ -24,8 +24,10 @@ _STREAM_FLOATS = {"lived", "lived_squares", *_STREAM_TIMES}
 _JOIN_FLOATS = {
     "estimated",
     "variance",
+    "fourth",
     "batch_estimated",
     "batch_variance",
+    "batch_fourth",
     "fractions",
     "importance",
     "importance_estimated",

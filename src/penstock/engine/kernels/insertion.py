@@ -8,6 +8,7 @@ from penstock.engine.kernels.buckets import bucket_of, slot_of, sub_of
 from penstock.engine.kernels.index import find_or_create, link
 from penstock.engine.kernels.jit import NO, inner, kernel, wide
 from penstock.engine.kernels.layout import EQUAL, METERS, NOTHING, Memory
+from penstock.engine.kernels.metering import begin_metering
 from penstock.engine.kernels.monitoring import monitor
 from penstock.engine.retention import dispatch
 
@@ -69,11 +70,7 @@ def insert(
         rule["taken"] += arrival["cost"]
         rule["taken_most"] = max(rule["taken_most"], rule["taken"])
     if rule["notes"] & METERS:
-        memory.shed[row]["chance"] = rule["insert_chance"]
-        own = rule["stands_for"] if rule["admit_chance"] < 1.0 else 0.0
-        memory.shed[row]["cover"] = own
-        memory.shed[row]["batch_cover"] = own
-        memory.shed[row]["batch"] = rule["batch"]
+        begin_metering(memory, row)
     streams[stream]["held"] += 1
     streams[stream]["inserted"] += 1
     rule["held"] += 1

@@ -201,6 +201,8 @@ def rule_type(value: DType) -> DType:
             ("probe_chance", np.float64),  # the chance that it probes,
             ("insert_chance", np.float64),  # that it is inserted,
             ("admit_chance", np.float64),  # that it is admitted, which is part of both,
+            ("probe_weight", np.float64),  # how many rows it stands for as it probes,
+            ("insert_weight", np.float64),  # and once it is inserted (`engine.step_weights`),
             ("stands_for", np.float64),  # and for how many its own results stand
             ("result", np.int64),  # what the importance of a result is made of
         ]
@@ -218,8 +220,8 @@ def monitored_type(time: DType) -> DType:
             ("matches", np.int64),
             ("counted", np.int64),  # of these, when its stream last began a part of a life
             ("likeliness", np.float64),  # and what its key's frequency said of it then
-            ("insert_chance", np.float64),  # with which it was taken in at all
-            ("cover", np.float64),  # sum of (1 / chance - 1) over its matches
+            ("insert_weight", np.float64),  # how many rows it stands for as it was taken in at all
+            ("cover", np.float64),  # sum of what its results stand for, each times 1 - its chance
             ("batch_cover", np.float64),  # the same, of this batch
         ]
     )
@@ -229,6 +231,7 @@ def monitored_type(time: DType) -> DType:
 SHED: Final = np.dtype(
     [
         ("chance", np.float64),  # with which it was inserted
+        ("weight", np.float64),  # how many rows it stands for
         ("cover", np.float64),  # what its results stand for,
         ("batch_cover", np.float64),  # and those of a batch,
         ("batch", np.int64),  # which is this one
@@ -236,13 +239,16 @@ SHED: Final = np.dtype(
 )
 
 # What the monitored rows of a stream show, or, where none is evicted, what its arrivals have found:
-# estimates of all results, and of the variance of that estimate; so far, and of this batch.
+# estimates of all results, and of the variance of that estimate, and the sum of the squares of the
+# rows' parts of that variance (0 if it is not known); so far, and of this batch.
 GAUGE: Final = np.dtype(
     [
         ("total", np.float64),
         ("variance", np.float64),
+        ("fourth", np.float64),
         ("batch_total", np.float64),
         ("batch_variance", np.float64),
+        ("batch_fourth", np.float64),
     ]
 )
 
@@ -276,7 +282,7 @@ class Memory(NamedTuple):
     span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
     order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
-    chances: Floats  # chances[arrival]: that it probes, is inserted, is admitted; if some are shed
+    chances: Floats  # chances[arrival] that it probes, is inserted, is admitted; then its weights
     probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory

@@ -125,6 +125,8 @@ def join(
             rule["probe_chance"] = memory.chances[at, 0]
             rule["insert_chance"] = memory.chances[at, 1]
             rule["admit_chance"] = memory.chances[at, 2]
+            rule["probe_weight"] = memory.chances[at, 3]
+            rule["insert_weight"] = memory.chances[at, 4]
             rule["stands_for"] = 0.0
         before = results.produced[0]
         slot = slot_of_key(memory, probing, arrival, at - start, results)

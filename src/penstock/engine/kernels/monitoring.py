@@ -133,13 +133,15 @@ def monitor(memory: Memory, row: int, arrival: np.void) -> None:
     entry["row"] = row
     entry["draw"] = arrival["draw"]
     entry["chance"] = rule["threshold"]
-    entry["insert_chance"] = rule["insert_chance"]
+    entry["insert_weight"] = rule["insert_weight"]
     entry["since"] = memory.rows[row]["time"]
     entry["matches"] = 0
     entry["counted"] = 0
     entry["likeliness"] = memory.rows[row]["likeliness"]
-    entry["cover"] = 0.0
-    entry["batch_cover"] = 0.0
+    # One draw admits it with what it has found and with what will be found in it.
+    own = (1.0 - rule["admit_chance"]) * rule["stands_for"]
+    entry["cover"] = own
+    entry["batch_cover"] = own
     memory.rows[row]["monitored"] = at
     memory.streams[memory.rows[row]["stream"]]["monitored"] += 1
 
@@ -155,6 +157,8 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     rows = memory.rows
     members = results.members
     weighs = memory.rule[0]["weighs"] != 0
+    own = 0.0
+    squares = 0.0
     for at in range(start, stop):
         if weighs:
             results.stands_for[at] = 0.0
@@ -166,9 +170,27 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
                 rows[row]["matches"] += 1
             if rows[row]["monitored"] != NOTHING:
                 weight = _note_monitored(memory, arrival, row)
+                own += weight
+                squares += weight * weight
                 if weighs:
                     results.stands_for[at] = weight
                     results.witnesses[at] = rows[row]["arrival_number"]
+    if own > 0.0 and memory.rule[0]["sheds"] != 0 and memory.streams.size == 2:
+        _note_arrival(memory, arrival, own, squares)
+
+
+@rare
+def _note_arrival(memory: Memory, arrival: np.void, own: float, squares: float) -> None:
+    """Note what an arrival's results stand for, whose monitored rows waited: one draw for all.
+
+    What each result varies by itself, the sum of their `squares`, is noted already.
+    """
+    rule = memory.rule[0]
+    rule["stands_for"] = own
+    shared = (1.0 - rule["probe_chance"]) * (own * own - squares)
+    gauge = memory.gauges[wide(arrival["stream"])]
+    gauge["variance"] += shared
+    gauge["batch_variance"] += shared
 
 
 @inner
@@ -184,11 +206,12 @@ def add_to_gauge(
     gauge["total"] += weight
     gauge["batch_total"] += weight
     # Var(sum of I_t / p_t) = sum of (1/p_t - 1) + 2 sum over s < t of (1/p_s - 1), as a row that is
-    # there at t was at s; each term is estimated by itself times 1 / p_t.
+    # there at t was at s; each term is estimated by itself times 1 / the chance of both results.
     gauge["variance"] += weight * (weight - 1.0 + 2.0 * entry["cover"])
     gauge["batch_variance"] += weight * (weight - 1.0 + 2.0 * entry["batch_cover"])
-    entry["cover"] += row_weight - 1.0
-    entry["batch_cover"] += row_weight - 1.0
+    covered = weight * (1.0 - 1.0 / row_weight)
+    entry["cover"] += covered
+    entry["batch_cover"] += covered
 
 
 @rare
@@ -197,16 +220,16 @@ def _note_monitored(memory: Memory, arrival: np.void, row: int) -> float:
     stream = wide(memory.rows[row]["stream"])
     record = memory.lives[stream]
     entry = memory.monitored[memory.rows[row]["monitored"]]
-    probe_chance = memory.rule[0]["probe_chance"]
-    row_weight = 1.0 / (entry["chance"] * entry["insert_chance"])
+    probe_weight = memory.rule[0]["probe_weight"]
+    row_weight = entry["insert_weight"] / entry["chance"]
     entry["matches"] += 1
     part = int(max((arrival["time"] - memory.rows[row]["time"]) / record["span"], 0.0))
     part = min(part, record["parts"] - 1)
-    memory.matched[stream, part] += 1.0 / (entry["chance"] * probe_chance)
+    memory.matched[stream, part] += probe_weight / entry["chance"]
     # Of more streams it is one of many that waited: whether the others had stayed is not known.
     if memory.streams.size == 2:
-        add_to_gauge(memory, stream, entry, row_weight / probe_chance, row_weight)
-    return row_weight / probe_chance
+        add_to_gauge(memory, stream, entry, row_weight * probe_weight, row_weight)
+    return row_weight * probe_weight
 
 
 @kernel
@@ -217,6 +240,7 @@ def begin_batch(memory: Memory) -> None:
     for stream in range(memory.gauges.size):
         memory.gauges[stream]["batch_total"] = 0.0
         memory.gauges[stream]["batch_variance"] = 0.0
+        memory.gauges[stream]["batch_fourth"] = 0.0
 
 
 @kernel

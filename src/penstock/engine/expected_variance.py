@@ -1,0 +1,148 @@
+"""How uncertain an estimate must be at least, by the chances of all rows, also of those not taken.
+
+The variance of the estimate is itself estimated from the rows that took a step. If the rows of a
+stream have so small a chance that none of them was inserted, nothing shows that they are missing:
+the estimate is too low, and its variance as well. But their chances are known. So is, nearly, how
+many results each row has a part in: as many as any other row of its stream where rows are shed by
+lot, and by the frequency of its key where they are shed by value.
+
+That is what the variance is expected to be if rows of a kind are alike. As they are not, it is
+higher on average, and the larger of the two is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.arrays import Array, Floats, Integers
+
+# Of each stream: rows, or the matches that they can expect in a unit of time; the same of rows that
+# arrive, as far as windows are filled; and the variance of how many rows those stand for that
+# probe, that are inserted, and between the two.
+_PROSPECTS, _ARRIVING, _PROBING, _INSERTED, _BOTH = range(5)
+
+
+class ExpectedVariance:
+    """Chances of all rows, added up.
+
+    Parameters
+    ----------
+    lives
+        Of each stream's rows, in units of time.
+
+    Examples
+    --------
+    A tenth of 100 rows of one stream is inserted, which half of all results wait for:
+
+    >>> expected = ExpectedVariance(np.array([1.0, 1.0]))
+    >>> rows = np.zeros(200, [("stream", np.int16), ("blank", np.int16), ("time", np.int64)])
+    >>> rows["stream"][1::2], rows["time"] = 1, np.arange(200)
+    >>> chances = np.ones((200, 5))
+    >>> chances[::2, 1], chances[::2, 4] = 0.1, 10.0
+    >>> expected.add(rows, chances, None)
+    >>> round(expected.relative, 3)
+    0.023
+
+    That is 9 x 100 rows / (2 x 100 rows)^2, and somewhat more as windows are empty at first.
+    """
+
+    def __init__(self, lives: Floats) -> None:
+        self._sums = np.zeros((lives.size, 5))
+        self._by_lot = True
+        self._before = 0.0
+        self._start = np.inf
+        self._lives = lives
+
+    def begin(self, total: float) -> None:
+        """Begin to add: so many results were found so far, when nothing was shed."""
+        self._before = total
+
+    def add(self, arrivals: Array, chances: Floats, match_rates: Floats | None) -> None:
+        """Add arrivals.
+
+        Parameters
+        ----------
+        arrivals
+            The rows that came.
+        chances
+            For each that it probes, is inserted, is admitted, and for how many rows it stands then.
+        match_rates
+            Matches that each can expect in a unit of time; None if rows are shed by lot.
+        """
+        own = arrivals["blank"] == 0
+        streams = arrivals["stream"][own].astype(np.int64)
+        probes, inserted, admitted, probe_weight, insert_weight = chances[own].T
+        prospects = np.ones(streams.size)
+        if match_rates is not None:
+            prospects = np.nan_to_num(match_rates[own])
+        self._by_lot = match_rates is None
+        finding = prospects * self._filled(arrivals["time"][own].astype(np.float64), streams)
+        shared = np.divide(1.0, admitted, out=np.ones_like(admitted), where=admitted > 0) - 1.0
+        for column, values in (
+            (_PROSPECTS, prospects),
+            (_ARRIVING, finding),
+            (_PROBING, finding**2 * probes * (1.0 - probes) * probe_weight**2),
+            (_INSERTED, prospects**2 * inserted * (1.0 - inserted) * insert_weight**2),
+            (
+                _BOTH,
+                finding * prospects * shared * probes * probe_weight * inserted * insert_weight,
+            ),
+        ):
+            self._sums[:, column] += np.bincount(streams, values, len(self._sums))
+
+    def _filled(self, times: Floats, streams: Integers) -> Floats:
+        """Return how far the other streams' windows are filled when rows arrive, multiplied."""
+        self._start = min(self._start, float(times.min(initial=np.inf)))
+        filled = np.ones(times.size)
+        for s, life in enumerate(self._lives):
+            others = streams != s
+            if life > 0:
+                filled[others] *= np.minimum((times[others] - self._start) / life, 1.0)
+        return filled
+
+    @property
+    def relative(self) -> float:
+        """Variance that is expected at least, over the square of what is estimated."""
+        count = len(self._lives)
+        prospects = self._sums[:, _PROSPECTS]
+        # Rows of all other streams that wait for a row, or with it, come with these.
+        waiting = prospects * self._lives if self._by_lot else self._lives
+        finds, found = np.zeros(count), np.zeros(count)
+        for s in range(count):
+            others = [o for o in range(count) if o != s]
+            finds[s] = waiting[others].prod()
+            for o in others:
+                arriving = prospects[o] if self._by_lot else 1.0
+                rest = [k for k in others if k != o]
+                found[s] += arriving * self._lives[s] * waiting[rest].prod()
+        # Every result has a row that arrived. Rows have not had all results yet that wait for them.
+        total = float((finds * self._sums[:, _ARRIVING]).sum())
+        waiting_total = float((found * prospects).sum())
+        if total <= 0.0 or waiting_total <= 0.0:
+            return 0.0
+        found *= (count - 1) * total / waiting_total
+        parts = (
+            finds**2 * self._sums[:, _PROBING]
+            + found**2 * self._sums[:, _INSERTED]
+            + 2.0 * finds * found * self._sums[:, _BOTH]
+        )
+        return float(parts.sum()) / total**2
+
+    def of(self, total: float) -> float:
+        """Return the variance that is expected at least, of an estimate."""
+        return self.relative * max(total - self._before, 0.0) ** 2
+
+    def save(self) -> dict[str, Array]:
+        """Return what was added up, for `restore`."""
+        return {"sums": self._sums, "since": np.array([self._by_lot, self._before, self._start])}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Go on where the saved one stopped."""
+        self._sums = saved["sums"].copy()
+        by_lot, self._before, self._start = saved["since"].tolist()
+        self._by_lot = bool(by_lot)
