@@ -156,15 +156,28 @@ class Observer:
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Count the rows that came."""
-        if stop > at:
-            self.now = max(self.now or 0, self._nows[stop - 1].item())
+        self._go_on(at, stop)
         for s in range(self.turned.size):
             if self.likeliness is None:
                 self.rates.count(s, self._mine(arrivals, s, at, stop).size)
-                continue
-            mine, likely = self.coming[s]
+        self._count(stop, 1)
+
+    def end_sampled_piece(self, at: int, stop: int, sampled: int, every: int) -> None:
+        """Count the first rows of a sample that was looked at, each of which stands for some."""
+        self._go_on(at, stop)
+        self._count(sampled, every)
+
+    def _go_on(self, at: int, stop: int) -> None:
+        if stop > at:
+            self.now = max(self.now or 0, self._nows[stop - 1].item())
+
+    def _count(self, stop: int, every: int) -> None:
+        """Count the rows that were looked at and have come before a place."""
+        if self.likeliness is None:
+            return
+        for s, (mine, likely) in self.coming.items():
             came = int(np.searchsorted(mine["at"], stop))
-            self.rates.count(s, came)
+            self.rates.count(s, every * came)
             if came:
                 values, words = mine["value"][:came], mine["key_word"][:came]
                 self.likeliness.note(s, values, words, likely[:came])

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 # Reviews in the shortest life, and the arrivals between two of them.
 _REVIEWS = 64
 _FEWEST, _MOST = 32, 8192
+# Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
+# no more than these. Of the rows between them one of so many is observed.
+_DEARER, _MOST_IDLE, _OBSERVED = 5.0, 1 << 16, 16
+# The least credit, and the most work, with which that is so: as shares of what may be.
+_FULL, _LITTLE = 0.9, 0.5
 # What was counted fades by this factor from review to review, unless rates have jumped.
 _FADES = 1.0 - 1.0 / 32
 # How fast, in lives, the allowance that is shared out is corrected, and how far.
@@ -72,6 +77,8 @@ class Work:
         What is allowed, and what was spent.
     interval
         Arrivals until the next review.
+    every
+        One of so many rows is observed until then.
     costs
         Of the steps, in units of time.
     measured
@@ -90,6 +97,7 @@ class Work:
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
         self.account = WorkAccount(plan.work.share, plan.work.burst)
         self.interval = _FEWEST
+        self.every = 1
         self._left = np.ones(2)  # of the insertions and probes that were decided on
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
@@ -108,19 +116,22 @@ class Work:
         self._trim = 1.0  # by which the model has proved wrong
 
     def note(self, arrivals: Array, grades: Integers | None, match_rates: Floats | None) -> None:
-        """Note rows that have arrived: how many, of which grades, with which prospects."""
+        """Note rows that were observed: how many, of which grades, with which prospects.
+
+        Each stands for `every` rows.
+        """
         own = arrivals["blank"] == 0
         streams = arrivals["stream"][own].astype(np.int64)
         graded = np.zeros(streams.size, np.int64) if grades is None else grades[own]
         cells = streams * GRADES + graded
         shape = self._new.shape[:2]
         size = shape[0] * GRADES
-        self._new[:, :, 0] += np.bincount(cells, minlength=size).reshape(shape)
+        self._new[:, :, 0] += self.every * np.bincount(cells, minlength=size).reshape(shape)
         if match_rates is not None:
             expected = np.nan_to_num(match_rates[own])
-            self._new[:, :, 1] += np.bincount(cells, expected, size).reshape(shape)
+            self._new[:, :, 1] += self.every * np.bincount(cells, expected, size).reshape(shape)
         has_probed = arrivals["actions"][own] & (NOT_ADMITTED | NOT_PROBED) == 0
-        self._probes += np.bincount(streams[has_probed], minlength=shape[0])
+        self._probes += self.every * np.bincount(streams[has_probed], minlength=shape[0])
 
     def review(self) -> None:
         """Take in what was counted since the last review."""
@@ -129,6 +140,7 @@ class Work:
         before = self.account.now
         if memory.rule["arrivals"][0] == 0:
             return
+        counted, spent = self._booked, self.account.spent
         self._book(now)
         passed = 0.0 if before is None else now - before
         if passed <= 0.0:
@@ -141,6 +153,22 @@ class Work:
         arrivals = self.rates.sum() * lasts / _REVIEWS
         if np.isfinite(arrivals):
             self.interval = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
+        self._rest(float(self._booked[0] - counted[0]), self.account.spent - spent, passed)
+
+    def _rest(self, arrivals: float, spent: float, passed: float) -> None:
+        """Review and observe less while far more work is allowed than is done."""
+        share = self.account.share
+        self.every = 1
+        if (
+            self._last.sheds_arrivals
+            or self.account.credit < _FULL * share * self.account.burst
+            or spent > _LITTLE * share * passed
+        ):
+            return
+        paid_for = self.account.credit * arrivals / (_DEARER * spent) if spent else np.inf
+        if paid_for > self.interval:
+            self.every = _OBSERVED
+            self.interval = int(min(_MOST_IDLE, paid_for))
 
     def _book(self, now: float) -> None:
         """Charge what was counted since the last time to the account."""
@@ -251,7 +279,10 @@ class Work:
             if short > 0.0 and cost > 0.0:
                 self._left[at] = max(_LEAST, 1.0 - short / cost)
                 short -= float(1.0 - self._left[at]) * cost
-        return self.throttle_again(decision)
+        fewer = self.throttle_again(decision)
+        if fewer.sheds_arrivals:  # all rows have to be observed, and decided on again soon
+            self.every, self.interval = 1, min(self.interval, _MOST)
+        return fewer
 
     def throttle_again(self, decision: Decision) -> Decision:
         """Return a decision with as few steps as at the last review."""
@@ -293,6 +324,7 @@ class Work:
         return {
             "account": self.account.save(),
             "interval": self.interval,
+            "every": self.every,
             "elapsed": self._elapsed,
             "trim": self._trim,
             "least": self._least,
@@ -304,7 +336,7 @@ class Work:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where the saved one stopped."""
         self.account.restore(saved["account"])
-        self.interval = saved["interval"]
+        self.interval, self.every = saved["interval"], saved["every"]
         self._elapsed, self._trim, self._least = (
             saved[name] for name in ("elapsed", "trim", "least")
         )
