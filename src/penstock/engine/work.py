@@ -33,8 +33,8 @@ _FEWEST, _MOST = 32, 8192
 # Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
 # no more than these. Of the rows between them one of so many is observed.
 _DEARER, _MOST_IDLE, _OBSERVED = 5.0, 1 << 16, 16
-# The least credit, and the most work, with which that is so: as shares of what may be.
-_FULL, _LITTLE = 0.9, 0.5
+# The most work with which that is so, as a share of what is allowed.
+_LITTLE = 0.5
 # What was counted fades by this factor from review to review, unless rates have jumped.
 _FADES = 1.0 - 1.0 / 32
 # How fast, in lives, the allowance that is shared out is corrected, and how far.
@@ -104,6 +104,7 @@ class Work:
         self._new = np.zeros((count, GRADES, 2))  # arrivals and the matches that they can expect
         self._seen = np.zeros((count, GRADES, 2))  # the same, faded,
         self._elapsed = 0.0  # in this time
+        self._taken = 0  # how often that was added to
         self._probes = np.zeros(count)  # rows that have probed since the last review
         self._counted_before = np.zeros(4)  # what was counted before the batch
         self._booked = np.zeros(4)  # what is charged so far
@@ -159,11 +160,7 @@ class Work:
         """Review and observe less while far more work is allowed than is done."""
         share = self.account.share
         self.every = 1
-        if (
-            self._last.sheds_arrivals
-            or self.account.credit < _FULL * share * self.account.burst
-            or spent > _LITTLE * share * passed
-        ):
+        if self._last.sheds_arrivals or spent > _LITTLE * share * passed:
             return
         paid_for = self.account.credit * arrivals / (_DEARER * spent) if spent else np.inf
         if paid_for > self.interval:
@@ -211,7 +208,10 @@ class Work:
         new = self._new[:, :, 0].sum(axis=1)
         expected = self.rates * passed
         jumped = np.abs(new - expected) > _JUMP * np.sqrt(np.maximum(expected, 1.0)) + 1.0
-        keep = 0.0 if self._elapsed and np.any(jumped) else _FADES
+        # At first all is forgotten sooner: little was known of the keys of the first rows.
+        self._taken += 1
+        fades = min(_FADES, self._taken / (self._taken + 2.0))
+        keep = 0.0 if self._elapsed and np.any(jumped) else fades
         self._seen = self._seen * keep + self._new
         self._elapsed = self._elapsed * keep + passed
         self._new[:] = 0.0
@@ -326,6 +326,7 @@ class Work:
             "interval": self.interval,
             "every": self.every,
             "elapsed": self._elapsed,
+            "taken": self._taken,
             "trim": self._trim,
             "least": self._least,
             "costs": asdict(self.costs),
@@ -337,8 +338,8 @@ class Work:
         """Go on where the saved one stopped."""
         self.account.restore(saved["account"])
         self.interval, self.every = saved["interval"], saved["every"]
-        self._elapsed, self._trim, self._least = (
-            saved[name] for name in ("elapsed", "trim", "least")
+        self._elapsed, self._taken, self._trim, self._least = (
+            saved[name] for name in ("elapsed", "taken", "trim", "least")
         )
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:

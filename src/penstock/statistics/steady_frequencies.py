@@ -26,6 +26,8 @@ _COMPARED = 256
 _NEW = 0.5
 # The logarithm of a likelihood ratio that chance hardly reaches: e**-14 is one in a million.
 _CHANGED = 14.0
+# By which the variance of counts is above what it is expected to be, by chance.
+_DEVIATIONS = 2.0
 # Keys whose rates have so large a shape are alike.
 _ALIKE = 1000.0
 
@@ -127,7 +129,11 @@ class SteadyFrequencies:
         counts = self._counts.of(keys)
         # If no key has come here, about half a row of one of those rows' keys might have.
         mean = max(float(np.average(counts, weights=rows)), _NEW / float(rows.sum()))
-        excess = float(np.average((counts - mean) ** 2, weights=rows)) - mean
+        # Counts of keys that are all alike vary like Poisson numbers, and by chance some more.
+        variance = float(np.average((counts - mean) ** 2, weights=rows))
+        keys_alike = float(rows.sum() ** 2 / np.sum(np.square(rows)))
+        chance = mean + _DEVIATIONS * np.sqrt((mean + 2.0 * mean**2) / keys_alike)
+        excess = variance - chance
         shape = mean**2 / max(excess, mean**2 / _ALIKE, 1e-300)
         # Sums of counts may differ in their last digits after a restart.
         return Prior(float(f"{shape:.6g}"), float(f"{mean:.6g}"))

@@ -32,7 +32,7 @@ class ByPartner(WorkStrategy):
     """
 
     name: ClassVar[str] = "by-partner"
-    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=4)
+    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=1)
 
     def grade(self, rows: Rows) -> Integers:
         """Return the grades of how often rows' keys come in the other stream."""

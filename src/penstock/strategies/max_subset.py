@@ -42,7 +42,7 @@ class MaxSubsetOfValues(WorkStrategy):
     """
 
     name: ClassVar[str] = "max-subset"
-    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, own_rates=True, parts=4)
+    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, own_rates=True, parts=1)
     boundary: Boundary = "probe-no-insert"
 
     def __post_init__(self) -> None:
