@@ -361,6 +361,8 @@ class Operator:
     @property
     def _interval(self) -> int:
         """Arrivals between two reviews."""
+        if self.work is not None and self.limits.rows is None:
+            return self.work.interval
         interval = review_interval(self.limits.rows)
         return interval if self.work is None else min(interval, self.work.interval)
 

@@ -163,9 +163,9 @@ class Reviewer:
         if observer is not None and self._rater.rates_pieces:
             self._look_at(observer, arrivals, at, stop)
         sheds = self.decision.sheds_arrivals
-        grades, rates = None, None
+        grades, fitting = None, None
         if sheds or self._work is not None:
-            grades, rates = self._graded(at, stop)
+            grades, fitting = self._graded(at, stop)
         if sheds or self._has_shed:
             if not self._has_shed and not self._limits_memory:
                 self._store.meter()
@@ -177,7 +177,7 @@ class Reviewer:
                 chances[at:stop] = set_actions(arrivals[at:stop], self.decision, grades)
             else:
                 chances[at:stop] = 1.0
-        self._piece = at, grades, rates
+        self._piece = at, grades, fitting
 
     def _sample(self, at: int, stop: int) -> Integers | None:
         """Return the places of a piece's rows that are observed; None if all are.
@@ -203,7 +203,7 @@ class Reviewer:
         self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
 
     def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
-        """Return the grades of a piece's rows, and the matches that they can expect per time."""
+        """Return the grades of a piece's rows, and the share of the other stream's that they fit."""
         observer = self.observer
         if observer is None or observer.likeliness is None:
             return None, None
@@ -218,7 +218,7 @@ class Reviewer:
             rows = Rows(s, zeros, likely, zeros, all_per_time=total)
             if expected is not None:
                 there = match_rates(observer, s, values, words)
-                expected[mine["at"] - at] = there
+                expected[mine["at"] - at] = there / max(observer.rates.of(1 - s), 1e-300)
                 rows = replace(rows, matches_per_time=there)
             if self._needs.own_rates:
                 here = match_rates(observer, 1 - s, values, words)
@@ -228,7 +228,7 @@ class Reviewer:
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
-        began, grades, rates = self._piece
+        began, grades, fitting = self._piece
         if self._sampled is None:
             rows, own = arrivals[at:stop], slice(at - began, stop - began)
         else:
@@ -238,7 +238,7 @@ class Reviewer:
             self._work.note(
                 rows,
                 None if grades is None else grades[own],
-                None if rates is None else rates[own],
+                None if fitting is None else fitting[own],
             )
         if self.observer is None:
             return

@@ -32,7 +32,7 @@ _REVIEWS = 64
 _FEWEST, _MOST = 32, 8192
 # Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
 # no more than these. Of the rows between them one of so many is observed.
-_DEARER, _MOST_IDLE, _OBSERVED = 5.0, 1 << 16, 16
+_DEARER, _MOST_IDLE, _OBSERVED = 5.0, 1 << 16, 32
 # The most work with which that is so, as a share of what is allowed.
 _LITTLE = 0.5
 # What was counted fades by this factor from review to review, unless rates have jumped.
@@ -101,7 +101,7 @@ class Work:
         self._left = np.ones(2)  # of the insertions and probes that were decided on
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
-        self._new = np.zeros((count, GRADES, 2))  # arrivals and the matches that they can expect
+        self._new = np.zeros((count, GRADES, 2))  # arrivals, and the shares that fit them
         self._seen = np.zeros((count, GRADES, 2))  # the same, faded,
         self._elapsed = 0.0  # in this time
         self._taken = 0  # how often that was added to
@@ -116,10 +116,11 @@ class Work:
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
 
-    def note(self, arrivals: Array, grades: Integers | None, match_rates: Floats | None) -> None:
+    def note(self, arrivals: Array, grades: Integers | None, fitting: Floats | None) -> None:
         """Note rows that were observed: how many, of which grades, with which prospects.
 
-        Each stands for `every` rows.
+        Each stands for `every` rows. `fitting` are the shares of the other stream's rows that fit
+        them; of two streams.
         """
         own = arrivals["blank"] == 0
         streams = arrivals["stream"][own].astype(np.int64)
@@ -128,8 +129,8 @@ class Work:
         shape = self._new.shape[:2]
         size = shape[0] * GRADES
         self._new[:, :, 0] += self.every * np.bincount(cells, minlength=size).reshape(shape)
-        if match_rates is not None:
-            expected = np.nan_to_num(match_rates[own])
+        if fitting is not None:
+            expected = np.nan_to_num(fitting[own])
             self._new[:, :, 1] += self.every * np.bincount(cells, expected, size).reshape(shape)
         has_probed = arrivals["actions"][own] & (NOT_ADMITTED | NOT_PROBED) == 0
         self._probes += self.every * np.bincount(streams[has_probed], minlength=shape[0])
@@ -254,10 +255,18 @@ class Work:
             lives=self._lives,
             selectivity=found / faced if faced else 0.0,
             compared=self._compared_each,
-            grades=self._seen / self._elapsed,
+            grades=self._grades,
         )
         self._least = least_chance(view)
         return view
+
+    @property
+    def _grades(self) -> Floats:
+        """Rows per unit of time, and the matches that they expect, by the rates of now."""
+        grades: Floats = self._seen / self._elapsed
+        if len(grades) == 2:
+            grades[:, :, 1] *= self.rates[::-1, None]
+        return grades
 
     @property
     def _compared_each(self) -> float:
