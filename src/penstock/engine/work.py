@@ -40,6 +40,8 @@ _FADES = 1.0 - 1.0 / 32
 # How fast, in lives, the allowance that is shared out is corrected, and how far.
 _GAIN = 0.1
 _TRIMS = 0.5, 3.0
+# By which what is left over is shared out sooner than what is missing is saved: it would lapse.
+_SOONER = 4.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
@@ -245,7 +247,10 @@ class Work:
         # A part of what may be kept is, for what nobody foresees. Insertions have their effect
         # within a life, so the account is evened out in one.
         kept = _KEPT * self.account.share * self.account.burst
-        slow = self._trim * self.account.share + (self.account.credit - kept) / self._longest
+        over = self.account.credit - kept
+        slow = (
+            self._trim * self.account.share + over * (_SOONER if over > 0 else 1.0) / self._longest
+        )
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
             capacity=max(slow, 0.0),
