@@ -203,7 +203,7 @@ class Reviewer:
         self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
 
     def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
-        """Return the grades of a piece's rows, and the share of the other stream's that they fit."""
+        """Return the grades of a piece's rows, and the shares of the other stream that fit them."""
         observer = self.observer
         if observer is None or observer.likeliness is None:
             return None, None
