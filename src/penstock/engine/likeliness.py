@@ -14,6 +14,7 @@ from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.errors import SpecificationError, must
 from penstock.statistics.fading import fade_together
 from penstock.statistics.frequencies import Frequencies
+from penstock.statistics.steady_frequencies import Prior, SteadyFrequencies
 from penstock.statistics.value_sample import ValueSample
 
 if TYPE_CHECKING:
@@ -58,7 +59,13 @@ class Likeliness:
         self._plan = plan
         self._equal = plan.rule.kind == layout.EQUAL
         limit = min(max(_VALUES_PER_ROW * rows, _FEWEST_VALUES), _MOST_VALUES)
+        if plan.spec.budget is not None and not plan.spec.budget.limits_memory:
+            limit = _MOST_VALUES
         self._counts = [Frequencies(limit) for _ in range(count)]
+        # Decisions about work are made for the rates of keys, so these have to be known well.
+        steady = plan.work is not None and self._equal and count == 2
+        self._steady = [SteadyFrequencies(limit) for _ in range(count)] if steady else []
+        self._priors = [Prior() for _ in range(count)]  # of a row's key in the other stream
         self._samples = [ValueSample() for _ in range(count)]
         self._known = [_known(plan, coder, goal, s) for s in range(count)]
         self._usual = [
@@ -97,6 +104,9 @@ class Likeliness:
         Of a join of two streams, which have the given rates.
         """
         other = 1 - s
+        if self._steady and self._known[other] is None:
+            keys = values if self._by_value else words
+            return self._steady[other].share_of(keys, self._priors[s]) * rates[other]
         if self._equal and self._known[other] is None:
             # As counted, without the doubt that `of` has: it would make frequent values less so.
             keys = values if self._by_value else words
@@ -144,6 +154,8 @@ class Likeliness:
             came = np.concatenate(waiting) if waiting else np.zeros(0, np.int64)
             waiting.clear()
             if self._equal:
+                if self._steady:
+                    self._steady[s].add(came.astype(np.int64), self._counts[s], factor)
                 self._counts[s].fade(max(factor, 1e-12))
                 self._counts[s].add(came.astype(np.int64))
                 self._counts[s].forget()
@@ -151,6 +163,8 @@ class Likeliness:
                 self._samples[s].add(came.astype(np.float64), _spread(came, self._age), self._age)
         if self._equal and self._reviews % _COMPARE_EVERY == 0:
             self._doubts = np.array([self._doubt(s) for s in range(len(paces))])
+            if self._steady:
+                self._priors = [self._prior(s) for s in range(len(paces))]
         self._reviews += 1
 
     def _doubt(self, s: int) -> float:
@@ -174,6 +188,11 @@ class Likeliness:
             shapes.append(mean**2 / max(excess, mean**2 / _MOST_DOUBT, 1e-300))
         # In sixteenths: sums of counts may differ in their last digits after a restart.
         return round(16 * min(max([*shapes, 1.0]), _MOST_DOUBT)) / 16
+
+    def _prior(self, s: int) -> Prior:
+        """Return how much keys of a stream's rows differ in what they have in the other."""
+        values = self.values(s, _COMPARED)
+        return Prior() if values is None else self._steady[1 - s].prior_of(*values)
 
     def _raw(self, s: int, values: Array, words: Integers) -> Floats:
         raw = np.ones(values.size)
@@ -231,6 +250,10 @@ class Likeliness:
             saved[f"waiting.{s}"] = np.concatenate(waiting) if waiting else np.zeros(0)
             kept = self._counts[s].save() if self._equal else self._samples[s].save()
             saved |= {f"values.{s}.{name}": array for name, array in kept.items()}
+            if self._steady:
+                steady = self._steady[s].save()
+                steady["prior"] = np.array([self._priors[s].shape, self._priors[s].mean])
+                saved |= {f"steady.{s}.{name}": array for name, array in steady.items()}
         return saved
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
@@ -243,9 +266,17 @@ class Likeliness:
         for s in range(len(self._waiting)):
             waiting = saved[f"waiting.{s}"]
             self._waiting[s] = [waiting] if waiting.size else []
-            start = f"values.{s}."
-            kept = {n.removeprefix(start): a for n, a in saved.items() if n.startswith(start)}
-            (self._counts if self._equal else self._samples)[s].restore(kept)
+            (self._counts if self._equal else self._samples)[s].restore(
+                _below(saved, f"values.{s}.")
+            )
+            if self._steady:
+                steady = _below(saved, f"steady.{s}.")
+                self._priors[s] = Prior(*steady["prior"].tolist())
+                self._steady[s].restore(steady)
+
+
+def _below(saved: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
 
 
 def _spread(values: Array, age: float) -> Floats:

@@ -7,6 +7,7 @@ leads to the same decisions.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +40,23 @@ _SHORTEST = 0.5
 _FEW = 5.0
 # Memory is divided again this often in the longest life.
 _DIVISIONS = 8
+# Edges are searched for one by one if each has at least so many rows.
+_SPARSE = 64
 # Of one match in a whole life: predictions are compared in proportion.
 _FLAT = Outlook(AgeCurve([1.0]), 1.0, np.ones(1), np.ones(1))
+
+
+def _edges(nows: Array, span: float, part: int) -> Integers:
+    """Return where parts of a life begin, in times that never go back, after a part of it."""
+    last = int(np.floor(nows[-1] / span))
+    if last - part > nows.size // _SPARSE:
+        parts = np.floor(nows / span)
+        return np.flatnonzero(np.diff(parts, prepend=part))
+    begins = [
+        bisect_left(range(nows.size), each, key=lambda at: int(np.floor(nows[at] / span)))
+        for each in range(part + 1, last + 1)
+    ]
+    return np.array(begins, np.int64)
 
 
 def _in_proportion(predicted: Floats, came: Floats, weights: Floats) -> Floats:
@@ -123,10 +139,7 @@ class Observer:
             self.turned[:] = self.now
             lives["now"] = np.floor(times[0] / lives["span"])
         nows = np.maximum.accumulate(np.maximum(times, self.now))
-        edges = []
-        for s in range(lives.size):
-            parts = np.floor(nows / lives["span"][s])
-            edges.append(np.flatnonzero(np.diff(parts, prepend=lives["now"][s])))
+        edges = [_edges(nows, lives["span"][s], int(lives["now"][s])) for s in range(lives.size)]
         self._nows = nows
         self._edges = np.unique(np.concatenate(edges))
         return is_first
@@ -156,15 +169,28 @@ class Observer:
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Count the rows that came."""
-        if stop > at:
-            self.now = max(self.now or 0, self._nows[stop - 1].item())
+        self._go_on(at, stop)
         for s in range(self.turned.size):
             if self.likeliness is None:
                 self.rates.count(s, self._mine(arrivals, s, at, stop).size)
-                continue
-            mine, likely = self.coming[s]
+        self._count(stop, 1)
+
+    def end_sampled_piece(self, at: int, stop: int, sampled: int, every: int) -> None:
+        """Count the first rows of a sample that was looked at, each of which stands for some."""
+        self._go_on(at, stop)
+        self._count(sampled, every)
+
+    def _go_on(self, at: int, stop: int) -> None:
+        if stop > at:
+            self.now = max(self.now or 0, self._nows[stop - 1].item())
+
+    def _count(self, stop: int, every: int) -> None:
+        """Count the rows that were looked at and have come before a place."""
+        if self.likeliness is None:
+            return
+        for s, (mine, likely) in self.coming.items():
             came = int(np.searchsorted(mine["at"], stop))
-            self.rates.count(s, came)
+            self.rates.count(s, every * came)
             if came:
                 values, words = mine["value"][:came], mine["key_word"][:came]
                 self.likeliness.note(s, values, words, likely[:came])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -245,7 +246,7 @@ class Operator:
             importance = importance_of_arrivals(self.scores, sides, self.counters)
         if self.monitor is None or self.reviewer is None:
             return None
-        draw(self.monitor, sides, merged)
+        self.reviewer.draw_when_needed(partial(draw, self.monitor, sides, merged))
         self.reviewer.rate_batch(sides, merged, self.payloads, importance)
         return given_matches(self.plan, self.payloads, sides, merged)
 
@@ -360,6 +361,8 @@ class Operator:
     @property
     def _interval(self) -> int:
         """Arrivals between two reviews."""
+        if self.work is not None and self.limits.rows is None:
+            return self.work.interval
         interval = review_interval(self.limits.rows)
         return interval if self.work is None else min(interval, self.work.interval)
 

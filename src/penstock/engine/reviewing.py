@@ -15,7 +15,7 @@ import numpy as np
 from penstock.engine.actions import set_actions
 from penstock.engine.decision_state import from_arrays, to_arrays
 from penstock.engine.expected_variance import ExpectedVariance
-from penstock.engine.kernels.layout import EQUAL
+from penstock.engine.kernels.layout import EQUAL, TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
 from penstock.engine.lives import lengths_of
 from penstock.engine.observing import Observer
@@ -27,7 +27,7 @@ from penstock.errors import SpecificationError, must
 from penstock.strategies import Rows, ScoringStrategy, Strategy, combine, strategies_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from penstock.engine.arrays import Array, Floats, Integers, Mask
     from penstock.engine.importance_scores import ImportanceScores
@@ -107,6 +107,9 @@ class Reviewer:
         self.expected_variance = ExpectedVariance(lives)
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
+        self._sampled: Integers | None = None  # places of the piece's rows that are observed
+        self._rows: Integers | None = None  # places of the batch's rows, if it has ticks
+        self._draw: Callable[[], None] | None = None  # for the rows of the batch, if not done
         self._has_shed = False
         budget = plan.spec.budget
         self._limits_memory = budget is None or budget.limits_memory
@@ -134,10 +137,23 @@ class Reviewer:
     def begin_batch(self, arrivals: Array, given: Floats | None) -> None:
         """Find where parts of lives end."""
         self._rater.begin_batch(given)
+        ticks = arrivals["blank"] == TICK
+        self._rows = np.flatnonzero(~ticks) if np.any(ticks) else None
         if self.observer is not None and self.observer.begin_batch(arrivals):
             everything = range(len(self._plan.sides))
             order = self.decision.retain.order
             self._store.retention.apply(self._store.memory, order, everything)
+
+    def draw_when_needed(self, draw: Callable[[], None]) -> None:
+        """Say how to draw for the rows of the batch: at once, if draws decide about memory."""
+        self._draw = draw
+        if self._limits_memory or self._plan.is_sample:
+            self._draw_now()
+
+    def _draw_now(self) -> None:
+        if self._draw is not None:
+            self._draw()
+            self._draw = None
 
     def next_edge(self, at: int, stop: int) -> int:
         """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
@@ -149,72 +165,112 @@ class Reviewer:
         if observer is not None:
             for s, part in observer.reach(at):
                 self._turn(observer, s, part)
-            if self._rater.rates_pieces:
-                observer.look_at(arrivals, at, stop)
-                view = self._view_for_rating()
-                self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
-        if self.decision.sheds_arrivals or self._has_shed:
+        self._sampled = self._sample(at, stop)
+        if observer is not None and self._rater.rates_pieces:
+            self._look_at(observer, arrivals, at, stop)
+        sheds = self.decision.sheds_arrivals
+        grades, fitting = None, None
+        if sheds or self._has_shed or self._work is not None:
+            grades, fitting = self._graded(at, stop)
+        if sheds or self._has_shed:
             if not self._has_shed and not self._limits_memory:
                 self._store.meter()
                 found = float(self._store.memory.gauges["total"].sum())
                 self.expected_variance.begin(found)
             self._has_shed = True
-            self._store.reserve_chances(arrivals.size)
-            piece, grades = arrivals[at:stop], self._grades(at, stop)
-            chances = set_actions(piece, self.decision, grades)
-            weights = self._weights.of(piece, grades, chances[:, :2])
-            self._store.memory.chances[at:stop] = np.hstack([chances, weights])
-        if self._work is not None or self._has_shed:
-            self._piece = at, self._grades(at, stop), self._match_rates(at, stop)
+            self._set_steps(arrivals, at, stop, grades)
+        self._piece = at, grades, fitting
 
-    def _grades(self, at: int, stop: int) -> Integers | None:
-        """Return the grades of the keys of a piece."""
+    def _set_steps(self, arrivals: Array, at: int, stop: int, grades: Integers | None) -> None:
+        """Say which steps the rows of a piece leave out, and for how many those stand that do not."""
+        piece = arrivals[at:stop]
+        chances = np.ones((piece.size, 3))
+        if self.decision.sheds_arrivals:
+            self._draw_now()
+            chances = set_actions(piece, self.decision, grades)
+        weights = self._weights.of(piece, grades, chances[:, :2])
+        self._store.reserve_chances(arrivals.size)
+        self._store.memory.chances[at:stop] = np.hstack([chances, weights])
+
+    def _sample(self, at: int, stop: int) -> Integers | None:
+        """Return the places of a piece's rows that are observed; None if all are.
+
+        By the rows' numbers, so that they are the same in any cut into batches.
+        """
+        every = 1 if self._work is None else self._work.every
+        if every == 1:
+            return None
+        first = -int(self._store.memory.rule["arrivals"][0]) % every
+        if self._rows is None:
+            return np.arange(at + first, stop, every)
+        begin, end = np.searchsorted(self._rows, (at, stop))
+        return self._rows[begin:end][first::every]
+
+    def _look_at(self, observer: Observer, arrivals: Array, at: int, stop: int) -> None:
+        """Look at the rows of a piece that are observed."""
+        if self._sampled is not None:
+            observer.look_at(arrivals[self._sampled], 0, self._sampled.size)
+            return
+        observer.look_at(arrivals, at, stop)
+        view = self._view_for_rating()
+        self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
+
+    def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
+        """Return the grades of a piece's rows, and the shares of the other stream that fit them."""
         observer = self.observer
         if observer is None or observer.likeliness is None:
-            return None
+            return None, None
+        if self._sampled is not None:
+            at, stop = 0, self._sampled.size
         grades = np.zeros(stop - at, np.int64)
+        expected = np.zeros(stop - at) if self._needs.match_rates else None
         total = sum(observer.rates.of(s) for s in observer.coming)
         for s, (mine, likely) in observer.coming.items():
+            values, words = mine["value"], mine["key_word"]
             zeros = np.zeros(mine.size)
             rows = Rows(s, zeros, likely, zeros, all_per_time=total)
-            if self._needs.match_rates:
-                here, there = (
-                    match_rates(observer, each, mine["value"], mine["key_word"])
-                    for each in (s, 1 - s)
-                )
-                rows = replace(rows, matches_per_time=here, like_it_per_time=there)
+            if expected is not None:
+                there = match_rates(observer, s, values, words)
+                expected[mine["at"] - at] = there / max(observer.rates.of(1 - s), 1e-300)
+                rows = replace(rows, matches_per_time=there)
+            if self._needs.own_rates:
+                here = match_rates(observer, 1 - s, values, words)
+                rows = replace(rows, like_it_per_time=here)
             grades[mine["at"] - at] = self._strategies[-1].grade(rows)
-        return grades
-
-    def _match_rates(self, at: int, stop: int) -> Floats | None:
-        """Return the matches that rows of a piece can expect in a unit of time, by their keys."""
-        if self.observer is None or not self._needs.match_rates:
-            return None
-        rates = np.zeros(stop - at)
-        for s, (mine, _) in self.observer.coming.items():
-            rates[mine["at"] - at] = match_rates(self.observer, s, mine["value"], mine["key_word"])
-        return rates
+        return grades, expected
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
-        if self._work is not None or self._has_shed:
-            self._note_steps(arrivals[at:stop], at, stop)
-        if self.observer is not None:
+        began, grades, fitting = self._piece
+        if self._sampled is None:
+            rows, own = arrivals[at:stop], slice(at - began, stop - began)
+        else:
+            came = int(np.searchsorted(self._sampled, stop))
+            rows, own = arrivals[self._sampled[:came]], slice(0, came)
+        grades = None if grades is None else grades[own]
+        fitting = None if fitting is None else fitting[own]
+        if self._has_shed:  # then all rows are observed
+            chances = self._store.memory.chances[at:stop]
+            self._weights.take_in(rows, grades, chances[:, :2])
+            self.expected_variance.add(rows, chances, self._match_rates(rows, fitting))
+        if self._work is not None:
+            self._work.note(rows, grades, fitting)
+        if self.observer is None:
+            return
+        if self._sampled is None:
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
+        else:
+            assert self._work is not None  # noqa: S101  # only then is a sample observed
+            self.observer.end_sampled_piece(at, stop, rows.size, self._work.every)
 
-    def _note_steps(self, arrivals: Array, at: int, stop: int) -> None:
-        """Note which steps rows had which chance to take, and which they took."""
-        began, grades, rates = self._piece
-        own = slice(at - began, stop - began)
-        grades = None if grades is None else grades[own]
-        rates = None if rates is None else rates[own]
-        if self._has_shed:
-            chances = self._store.memory.chances[at:stop]
-            self._weights.take_in(arrivals, grades, chances[:, :2])
-            self.expected_variance.add(arrivals, chances, rates)
-        if self._work is not None:
-            self._work.note(arrivals, grades, rates)
+    def _match_rates(self, rows: Array, fitting: Floats | None) -> Floats | None:
+        """Return the matches that rows can expect in a unit of time; None if shed by lot."""
+        if self.observer is None or fitting is None:
+            return None
+        other = np.array([self.observer.rates.of(1 - s) for s in range(2)])
+        rates: Floats = fitting * other[rows["stream"]]
+        return rates
 
     def review(self, limit: int) -> None:
         """Take in what was observed and decide; called after every so many arrivals."""
@@ -260,6 +316,8 @@ class Reviewer:
         changed = observer.turn(s, part)
         self._store.retention.turn(memory, s, part)
         memory.lives["now"][s] = part
+        if not self._limits_memory:  # about work it is decided at reviews alone
+            return
         is_due = observer.is_division_due(s, steps)
         if is_due and self._needs.models and not self._needs.monitoring:
             observer.compare_in_sample()

@@ -30,11 +30,18 @@ if TYPE_CHECKING:
 # Reviews in the shortest life, and the arrivals between two of them.
 _REVIEWS = 64
 _FEWEST, _MOST = 32, 8192
+# Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
+# no more than these. Of the rows between them one of so many is observed.
+_DEARER, _MOST_IDLE, _OBSERVED = 5.0, 1 << 16, 32
+# The most work with which that is so, as a share of what is allowed.
+_LITTLE = 0.5
 # What was counted fades by this factor from review to review, unless rates have jumped.
 _FADES = 1.0 - 1.0 / 32
 # How fast, in lives, the allowance that is shared out is corrected, and how far.
 _GAIN = 0.1
 _TRIMS = 0.5, 3.0
+# By which what is left over is shared out sooner than what is missing is saved: it would lapse.
+_SOONER = 4.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
@@ -72,6 +79,8 @@ class Work:
         What is allowed, and what was spent.
     interval
         Arrivals until the next review.
+    every
+        One of so many rows is observed until then.
     costs
         Of the steps, in units of time.
     measured
@@ -90,12 +99,16 @@ class Work:
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
         self.account = WorkAccount(plan.work.share, plan.work.burst)
         self.interval = _FEWEST
+        self.every = 1
+        # Where rows are evicted, and as soon as some are shed, every row counts for the estimates.
+        self._observes_all = plan.spec.budget is None or plan.spec.budget.limits_memory
         self._left = np.ones(2)  # of the insertions and probes that were decided on
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
-        self._new = np.zeros((count, GRADES, 2))  # arrivals and the matches that they can expect
+        self._new = np.zeros((count, GRADES, 2))  # arrivals, and the shares that fit them
         self._seen = np.zeros((count, GRADES, 2))  # the same, faded,
         self._elapsed = 0.0  # in this time
+        self._taken = 0  # how often that was added to
         self._probes = np.zeros(count)  # rows that have probed since the last review
         self._counted_before = np.zeros(4)  # what was counted before the batch
         self._booked = np.zeros(4)  # what is charged so far
@@ -107,20 +120,24 @@ class Work:
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
 
-    def note(self, arrivals: Array, grades: Integers | None, match_rates: Floats | None) -> None:
-        """Note rows that have arrived: how many, of which grades, with which prospects."""
+    def note(self, arrivals: Array, grades: Integers | None, fitting: Floats | None) -> None:
+        """Note rows that were observed: how many, of which grades, with which prospects.
+
+        Each stands for `every` rows. `fitting` are the shares of the other stream's rows that fit
+        them; of two streams.
+        """
         own = arrivals["blank"] == 0
         streams = arrivals["stream"][own].astype(np.int64)
         graded = np.zeros(streams.size, np.int64) if grades is None else grades[own]
         cells = streams * GRADES + graded
         shape = self._new.shape[:2]
         size = shape[0] * GRADES
-        self._new[:, :, 0] += np.bincount(cells, minlength=size).reshape(shape)
-        if match_rates is not None:
-            expected = np.nan_to_num(match_rates[own])
-            self._new[:, :, 1] += np.bincount(cells, expected, size).reshape(shape)
+        self._new[:, :, 0] += self.every * np.bincount(cells, minlength=size).reshape(shape)
+        if fitting is not None:
+            expected = np.nan_to_num(fitting[own])
+            self._new[:, :, 1] += self.every * np.bincount(cells, expected, size).reshape(shape)
         has_probed = arrivals["actions"][own] & (NOT_ADMITTED | NOT_PROBED) == 0
-        self._probes += np.bincount(streams[has_probed], minlength=shape[0])
+        self._probes += self.every * np.bincount(streams[has_probed], minlength=shape[0])
 
     def review(self) -> None:
         """Take in what was counted since the last review."""
@@ -129,6 +146,7 @@ class Work:
         before = self.account.now
         if memory.rule["arrivals"][0] == 0:
             return
+        counted, spent = self._booked, self.account.spent
         self._book(now)
         passed = 0.0 if before is None else now - before
         if passed <= 0.0:
@@ -141,6 +159,18 @@ class Work:
         arrivals = self.rates.sum() * lasts / _REVIEWS
         if np.isfinite(arrivals):
             self.interval = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
+        self._rest(float(self._booked[0] - counted[0]), self.account.spent - spent, passed)
+
+    def _rest(self, arrivals: float, spent: float, passed: float) -> None:
+        """Review and observe less while far more work is allowed than is done."""
+        share = self.account.share
+        self.every = 1
+        if self._last.sheds_arrivals or spent > _LITTLE * share * passed:
+            return
+        paid_for = self.account.credit * arrivals / (_DEARER * spent) if spent else np.inf
+        if paid_for > self.interval:
+            self.every = 1 if self._observes_all else _OBSERVED
+            self.interval = int(min(_MOST_IDLE, paid_for))
 
     def _book(self, now: float) -> None:
         """Charge what was counted since the last time to the account."""
@@ -183,7 +213,10 @@ class Work:
         new = self._new[:, :, 0].sum(axis=1)
         expected = self.rates * passed
         jumped = np.abs(new - expected) > _JUMP * np.sqrt(np.maximum(expected, 1.0)) + 1.0
-        keep = 0.0 if self._elapsed and np.any(jumped) else _FADES
+        # At first all is forgotten sooner: little was known of the keys of the first rows.
+        self._taken += 1
+        fades = min(_FADES, self._taken / (self._taken + 2.0))
+        keep = 0.0 if self._elapsed and np.any(jumped) else fades
         self._seen = self._seen * keep + self._new
         self._elapsed = self._elapsed * keep + passed
         self._new[:] = 0.0
@@ -216,7 +249,10 @@ class Work:
         # A part of what may be kept is, for what nobody foresees. Insertions have their effect
         # within a life, so the account is evened out in one.
         kept = _KEPT * self.account.share * self.account.burst
-        slow = self._trim * self.account.share + (self.account.credit - kept) / self._longest
+        over = self.account.credit - kept
+        slow = (
+            self._trim * self.account.share + over * (_SOONER if over > 0 else 1.0) / self._longest
+        )
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
             capacity=max(slow, 0.0),
@@ -226,10 +262,18 @@ class Work:
             lives=self._lives,
             selectivity=found / faced if faced else 0.0,
             compared=self._compared_each,
-            grades=self._seen / self._elapsed,
+            grades=self._grades,
         )
         self._least = least_chance(view)
         return view
+
+    @property
+    def _grades(self) -> Floats:
+        """Rows per unit of time, and the matches that they expect, by the rates of now."""
+        grades: Floats = self._seen / self._elapsed
+        if len(grades) == 2:
+            grades[:, :, 1] *= self.rates[::-1, None]
+        return grades
 
     @property
     def _compared_each(self) -> float:
@@ -251,7 +295,11 @@ class Work:
             if short > 0.0 and cost > 0.0:
                 self._left[at] = max(_LEAST, 1.0 - short / cost)
                 short -= float(1.0 - self._left[at]) * cost
-        return self.throttle_again(decision)
+        fewer = self.throttle_again(decision)
+        if fewer.sheds_arrivals:  # all rows have to be observed, and decided on again soon
+            self._observes_all = True
+            self.every, self.interval = 1, min(self.interval, _MOST)
+        return fewer
 
     def throttle_again(self, decision: Decision) -> Decision:
         """Return a decision with as few steps as at the last review."""
@@ -293,7 +341,10 @@ class Work:
         return {
             "account": self.account.save(),
             "interval": self.interval,
+            "every": self.every,
+            "observes_all": self._observes_all,
             "elapsed": self._elapsed,
+            "taken": self._taken,
             "trim": self._trim,
             "least": self._least,
             "costs": asdict(self.costs),
@@ -304,9 +355,10 @@ class Work:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where the saved one stopped."""
         self.account.restore(saved["account"])
-        self.interval = saved["interval"]
-        self._elapsed, self._trim, self._least = (
-            saved[name] for name in ("elapsed", "trim", "least")
+        self.interval, self.every = saved["interval"], saved["every"]
+        self._observes_all = saved["observes_all"]
+        self._elapsed, self._taken, self._trim, self._least = (
+            saved[name] for name in ("elapsed", "taken", "trim", "least")
         )
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:

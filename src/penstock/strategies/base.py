@@ -61,6 +61,8 @@ class Needs:
         Of keys: how likely each row is to match.
     match_rates
         Matches that each row can expect in a unit of time by its key; of two streams.
+    own_rates
+        Rows of its own stream with each row's key in a unit of time; of two streams.
     given_matches
         The numbers of matches that `Sample(matches=...)` gives.
     monitoring
@@ -80,6 +82,7 @@ class Needs:
     curves: bool = False
     frequencies: bool = False
     match_rates: bool = False
+    own_rates: bool = False
     given_matches: bool = False
     monitoring: bool = True
     parts: int | None = None

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from penstock.statistics.work_output import fill
-from penstock.strategies.base import Needs
-from penstock.strategies.decision import Decision, Insert
+from penstock.strategies.base import Integers, Needs
+from penstock.strategies.decision import Decision, Insert, grade_of
 from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance
 
 if TYPE_CHECKING:
-    from penstock.strategies.view import WorkView
+    from penstock.strategies.view import Rows, WorkView
+
+# Of all rows that come a key has at most all: the highest grade is that.
+_HIGHEST = 64.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,12 @@ class ByPartner(WorkStrategy):
     """
 
     name: ClassVar[str] = "by-partner"
-    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=4)
+    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=1)
+
+    def grade(self, rows: Rows) -> Integers:
+        """Return the grades of how often rows' keys come in the other stream."""
+        often = np.nan_to_num(rows.matches_per_time)
+        return grade_of(_HIGHEST * often / max(rows.all_per_time, 1e-300))
 
     def share_out(self, work: WorkView) -> Decision:
         """Return the chances of being inserted, by stream and grade."""

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _BOUNDARIES = ("probe-no-insert", "coin-flip", "insert-no-probe")
 # Of all rows that come a value has at most a quarter by the mean that grades go by: the highest
-# grade is that, and all others are octaves below it.
-_HIGHEST = 256.0
+# grade is that. Its square is graded, so that there are eight grades to an octave, in ten octaves:
+# with inverse correlation all values are of about the same worth.
+_HIGHEST = 32.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class MaxSubsetOfValues(WorkStrategy):
     """
 
     name: ClassVar[str] = "max-subset"
-    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=4)
+    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, own_rates=True, parts=1)
     boundary: Boundary = "probe-no-insert"
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class MaxSubsetOfValues(WorkStrategy):
         own, other = rows.like_it_per_time, rows.matches_per_time
         both = own + other
         mean = np.divide(own * other, both, out=np.zeros(own.size), where=both > 0)
-        return grade_of(_HIGHEST * mean / max(rows.all_per_time, 1e-300))
+        return grade_of(np.square(_HIGHEST * mean / max(rows.all_per_time, 1e-300)))
 
     def share_out(self, work: WorkView) -> Decision:
         """Return the chances of rows by the grades of their values."""

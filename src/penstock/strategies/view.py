@@ -263,7 +263,8 @@ class Rows:
         Return a column of the rows by its name. Only of rows that arrive, and for strategies
         that need neither frequencies nor curves.
     like_it_per_time
-        Rows of its own stream with its key in a unit of time; for `Strategy.grade`.
+        Rows of its own stream with its key in a unit of time; for `Strategy.grade`, with
+        `Needs.own_rates`.
     all_per_time
         Rows of all streams in a unit of time; for `Strategy.grade`.
     """
