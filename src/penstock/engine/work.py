@@ -14,6 +14,7 @@ import numpy as np
 from penstock.costs import Costs
 from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_PROBED
 from penstock.engine.lives import lengths_of
+from penstock.engine.whole_output import WholeOutput
 from penstock.statistics.measured_costs import MeasuredCosts
 from penstock.statistics.work_account import WorkAccount
 from penstock.strategies import GRADES, Decision, Insert, Probe, combine
@@ -21,7 +22,7 @@ from penstock.strategies.view import WorkView
 from penstock.strategies.work import least_chance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
@@ -37,6 +38,10 @@ _GAIN = 0.1
 _TRIMS = 0.5, 3.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
+# The same of a sample, where what is overdrawn has to be made up for sooner, and the least part of
+# the allowance that is shared out meanwhile: rows that have left a sample do not come back.
+_SOONER = 0.25
+_LEAST_SHARED = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
 _LEAST = 0.02
 # Standard deviations of a Poisson count by which a rate has jumped.
@@ -65,6 +70,8 @@ class Work:
         The join; its budget has a share of the processor.
     store
         Its memory, in which the loop counts.
+    charged
+        Returns what steps are charged, by what they cost (`Strategy.charged`).
 
     Attributes
     ----------
@@ -80,11 +87,14 @@ class Work:
         Units of time in a second, or 1 where times are numbers.
     """
 
-    def __init__(self, plan: Plan, store: Store) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, charged: Callable[[Costs], Costs] = lambda costs: costs
+    ) -> None:
         assert plan.work is not None  # noqa: S101  # the caller has asked for it
         count = len(plan.sides)
         self._plan = plan
         self._store = store
+        self._charged = charged
         self.measured = MeasuredCosts() if plan.work.costs is None else None
         self.unit = plan.work.unit
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
@@ -106,6 +116,7 @@ class Work:
         self._least = 1.0  # chance of a row to be inserted
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
+        self._whole = WholeOutput(self._lives) if plan.is_sample else None
 
     def note(self, arrivals: Array, grades: Integers | None, match_rates: Floats | None) -> None:
         """Note rows that have arrived: how many, of which grades, with which prospects."""
@@ -133,7 +144,7 @@ class Work:
         passed = 0.0 if before is None else now - before
         if passed <= 0.0:
             return
-        self._take_in(passed)
+        self._take_in(now, passed)
         kept = self.account.credit / (self.account.share * self.account.burst)
         error = min(max(kept, 0.0), 1.0) - _KEPT
         self._trim = float(np.clip(self._trim + _GAIN * error * passed / self._longest, *_TRIMS))
@@ -155,9 +166,14 @@ class Work:
         return np.array(counts, np.float64)
 
     @property
+    def charges(self) -> Costs:
+        """What steps are charged, in units of time."""
+        return self._charged(self.costs)
+
+    @property
     def not_booked(self) -> float:
         """Work that is not charged yet."""
-        return self.costs.of_counted(self.counted - self._booked)
+        return self.charges.of_counted(self.counted - self._booked)
 
     def measure(self, seconds: float, handed_over: tuple[int, float] = (0, 0.0)) -> None:
         """Take in how long a batch has taken; 0 if that says nothing of its steps.
@@ -177,7 +193,7 @@ class Work:
             self._book(self.account.now)
         self.costs = self.measured.costs.times(self.unit)
 
-    def _take_in(self, passed: float) -> None:
+    def _take_in(self, now: float, passed: float) -> None:
         """Add what is new to what was seen; forget that if it is of another time."""
         memory = self._store.memory
         new = self._new[:, :, 0].sum(axis=1)
@@ -187,7 +203,10 @@ class Work:
         self._seen = self._seen * keep + self._new
         self._elapsed = self._elapsed * keep + passed
         self._new[:] = 0.0
-        found = memory.streams["found"].astype(np.float64)
+        matches = found = memory.streams["found"].astype(np.float64)
+        if self._whole is not None:
+            self._whole.take_in(now, new, self._store.retention.whole(memory))
+            matches = memory.pairs["found"]  # drawn or not
         # What rows find follows from the windows, which no jump of the rates changes at once.
         self._probing *= _FADES
         self._probing[:, 0] += self._probes
@@ -195,7 +214,7 @@ class Work:
         held = memory.streams["held"].astype(np.float64)
         waiting = [np.delete(held, s).prod() for s in range(held.size)]
         self._probing[:, 2] += self._probes * np.array(waiting)
-        compared = np.array([memory.rule["compared"][0], found.sum()], np.float64)
+        compared = np.array([memory.rule["compared"][0], matches.sum()], np.float64)
         self._compared = self._compared * _FADES + compared - self._compared_before
         self._compared_before = compared
         self._probes[:] = 0.0
@@ -216,17 +235,21 @@ class Work:
         # A part of what may be kept is, for what nobody foresees. Insertions have their effect
         # within a life, so the account is evened out in one.
         kept = _KEPT * self.account.share * self.account.burst
-        slow = self._trim * self.account.share + (self.account.credit - kept) / self._longest
+        above = self.account.credit - kept
+        soon = _SOONER if self._whole is not None and above < 0.0 else 1.0
+        slow = self._trim * self.account.share + above / (soon * self._longest)
+        least = 0.0 if self._whole is None else _LEAST_SHARED * self.account.share
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
-            capacity=max(slow, 0.0),
+            capacity=max(slow, least),
             at_once=max(self._fast() - self._other_work(self._last), 0.0),
-            costs=self.costs,
+            costs=self.charges,
             rates=self.rates,
             lives=self._lives,
             selectivity=found / faced if faced else 0.0,
             compared=self._compared_each,
             grades=self._seen / self._elapsed,
+            whole=0.0 if self._whole is None else self._whole.rate(self.rates),
         )
         self._least = least_chance(view)
         return view
@@ -240,7 +263,7 @@ class Work:
     def throttle(self, decision: Decision) -> Decision:
         """Return a decision with so few steps that the account holds until the next review."""
         self._left = np.ones(2)
-        if not self._elapsed:
+        if not self._elapsed or decision.emit.only_drawn:  # a sample has its fraction instead
             return decision
         chances = self._mean(decision.admit.chances) * self._mean(decision.insert.chances)
         inserting = float((self.rates * chances).sum()) * self.costs.insert
@@ -298,6 +321,7 @@ class Work:
             "least": self._least,
             "costs": asdict(self.costs),
             "measured": None if self.measured is None else self.measured.save(),
+            "whole": None if self._whole is None else self._whole.save(),
             **{name: getattr(self, name).tolist() for name in _SAVED},
         }
 
@@ -311,5 +335,7 @@ class Work:
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:
             self.measured.restore(saved["measured"])
+        if self._whole is not None:
+            self._whole.restore(saved["whole"])
         for name in _SAVED:
             setattr(self, name, np.array(saved[name]))
