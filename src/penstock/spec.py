@@ -221,7 +221,7 @@ class Specification:
                 must("streams of a join with goal=Sample()", "two", len(self.names), hint)
             )
         if self.budget is None:
-            hint = "give budget=Budget(rows=...) or Budget(cpu=...): the sample is as large as that allows"
+            hint = "give Budget(rows=...) or Budget(cpu=...): the sample is as large as it allows"
             raise SpecificationError(must("budget", "given with goal=Sample()", None, hint))
 
     def _check_known(self, what: str, known: Mapping[str, object] | None) -> None:

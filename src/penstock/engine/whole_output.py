@@ -58,9 +58,7 @@ class WholeOutput:
         if not self._times.size:
             return np.zeros(self._lives.size)
         since = self._times[-1] - self._lives
-        before = [
-            np.interp(since[s], self._times, self._arrived[:, s]) for s in range(since.size)
-        ]
+        before = [np.interp(since[s], self._times, self._arrived[:, s]) for s in range(since.size)]
         waiting: Floats = self._arrived[-1] - np.array(before)
         return waiting
 

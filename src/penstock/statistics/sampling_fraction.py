@@ -31,6 +31,8 @@ _HALVINGS = 35
 # sample needs grows no faster than the fraction, and may hardly grow near its end.
 _STEPS = 4
 _LEAST_SLOPE = 0.05
+# The work may differ from what there is by this part of it.
+_CLOSE = 1e-4
 
 
 def fraction_of_clusters(rows: float, tuples: float) -> float:
@@ -193,8 +195,8 @@ def solve_fraction_near(
     Returns
     -------
     float
-        The fraction: `most` if there is work for everything, never below 1e-12. Where `needed` is
-        nearly a power of the fraction, its error is below 1e-6 of it.
+        The fraction: `most` if there is work for everything, never below 1e-12. It needs the amount
+        to one part in 10,000, unless that takes more than a few steps.
 
     Examples
     --------
@@ -214,9 +216,9 @@ def solve_fraction_near(
     slope = 1.0
     for _ in range(_STEPS):
         there = min(max(here - error / slope, math.log(_LEAST)), math.log(most))
-        if there == here:
+        if there == here or abs(error) < _CLOSE:
             break
         next_error = math.log(max(needed(math.exp(there)), 1e-300) / amount)
         slope = min(max((next_error - error) / (there - here), _LEAST_SLOPE), 1.0)
         here, error = there, next_error
-    return math.exp(min(here - error / slope, math.log(most)))
+    return math.exp(min(max(here - error / slope, math.log(_LEAST)), math.log(most)))

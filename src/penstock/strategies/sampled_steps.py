@@ -110,9 +110,7 @@ def steps_by_size(
     return steps
 
 
-def steps_by_match(
-    work: WorkView, streams: Sequence[Expecting]
-) -> Callable[[float], SampledSteps]:
+def steps_by_match(work: WorkView, streams: Sequence[Expecting]) -> Callable[[float], SampledSteps]:
     """Return the steps of UNIFORM, by its fraction p.
 
     A row is inserted if one of its n(s) matches is drawn, and found by others until the last that
@@ -124,22 +122,34 @@ def steps_by_match(
     `ayad05` 4.1, equations 18 to 22 and 24. Departs from it in n(s), which is not n where n is a
     mean, and in that the output of equation 24 is estimated from the sample itself.
     """
-    expected = sum(float((each.rates * each.matches).sum()) for each in streams)
+    rates, matches, limits = (
+        np.concatenate([getattr(each, name) for each in streams])
+        for name in ("rates", "matches", "limits")
+    )
+    is_exact = np.concatenate([np.full(each.rates.size, each.is_exact) for each in streams])
+    expected = float((rates * matches).sum())
     # The formulas are for windows that are full, and for frequencies that are learned.
     scale = work.whole / expected if expected else 0.0
 
+    def found(fraction: float) -> float:
+        held = np.empty(rates.size)
+        held[is_exact] = uniform_share(fraction, matches[is_exact])
+        held[~is_exact] = uniform_share_at_random(fraction, matches[~is_exact], limits[~is_exact])
+        return scale * float((rates * matches * held).sum())
+
     def steps(fraction: float) -> SampledSteps:
         p = min(fraction, 1.0)
-        inserted = found = 0.0
-        for each in streams:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                decay = np.where(each.limits > 0, each.limits * np.log1p(-p), 0.0)
-            inserted += float((each.rates * -np.expm1(decay)).sum())
-            if each.is_exact:
-                held = uniform_share(p, each.matches)
-            else:
-                held = uniform_share_at_random(p, each.matches, each.limits)
-            found += float((each.rates * each.matches * held).sum())
-        return SampledSteps(inserted, scale * found, p * work.whole)
+        drawn = p * work.whole
+        inserted = float((rates * _some_drawn(p, limits)).sum())
+        # It takes longest, and is not needed where finding a match costs nothing.
+        return SampledSteps(inserted, found(p) if work.costs.compare else drawn, drawn)
 
     return steps
+
+
+def _some_drawn(fraction: float, limits: Floats) -> Floats:
+    """Return the chance that one of so many matches is drawn: 1 - (1 - p)^n(s)."""
+    if fraction >= 1.0:
+        return np.where(limits > 0, 1.0, 0.0)
+    chance: Floats = -np.expm1(limits * np.log1p(-fraction))
+    return chance

@@ -102,7 +102,7 @@ class SamplingStrategy(Strategy):
             if view.is_division_due:
                 order = replace(order, by_size=self._is_by_size(view))
                 fraction = self._solve(view)
-            if view.work is not None:
+            if view.work is not None and (view.is_division_due or not view.turned):
                 fraction = self._solve_work(view, view.work, fraction)
             if fraction is None and last.fraction is None and not view.is_division_due:
                 return view.previous

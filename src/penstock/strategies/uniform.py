@@ -58,9 +58,10 @@ class Uniform(SamplingStrategy):
 
     References
     ----------
-    Fig. 4 of `srivastava04` 4.2.1, the fraction from Theorems 4.2 and 4.3; where work is limited
-    from equations 18 to 25 of `ayad05` 4.1. Departs from these in the rounding, which it leaves open (n(s) = r W f is a mean, and no whole number), and in that the
-    fraction falls when chance fills memory: choices that were made are thinned.
+    Fig. 4 of `srivastava04` 4.2.1, the fraction from Theorems 4.2 and 4.3; where work is limited,
+    from equations 18 to 25 of `ayad05` 4.1. Departs from these in the rounding, which they leave
+    open (n(s) = r W f is a mean, and no whole number), and in that the fraction falls when chance
+    fills memory or brings more work than is allowed: choices that were made are thinned.
 
     Examples
     --------
