@@ -38,6 +38,8 @@ LATER = (
     "tests/capacity/test_explain_cpu.py::*",
     "tests/conformance/test_work.py::test_enough_work*coin-flip*",
     "tests/conformance/test_work.py::test_enough_work*max-subset*",
+    "tests/conformance/test_work.py::test_enough_work*uniform*",
+    "tests/conformance/test_work.py::test_enough_work*cluster*",
     "tests/conformance/test_work.py::test_enough_work*insert-no-probe*",
     "tests/conformance/test_work.py::test_enough_work*band*",
     "tests/conformance/test_work.py::test_enough_work*compare*",

@@ -46,29 +46,29 @@ class Setting:
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
         draw = np.random.default_rng(5)
-        streams = {}
+        streams: dict[str, tuple[Floats, Floats]] = {}
         # Matches are those of streams that go on: the last rows do not know of the end.
         end = self.seconds + max(WINDOWS.values())
         for name, rates in RATES.items():
-            keys, times = [], []
+            parts = []
             for value, rate in enumerate(np.repeat(self.part * np.array(rates), self.values // 2)):
                 if self.arrivals == "regular":
                     own = np.arange(draw.random() / rate, end, 1 / rate)
                 else:
                     own = draw.uniform(0, end, draw.poisson(rate * end))
-                times.append(own)
-                keys.append(np.full(own.size, value))
-            order = np.argsort(np.concatenate(times))
-            streams[name] = np.concatenate(times)[order], np.concatenate(keys)[order]
+                parts.append((own, np.full(own.size, float(value))))
+            times, keys = (np.concatenate(each) for each in zip(*parts, strict=True))
+            order = np.argsort(times)
+            streams[name] = times[order], keys[order]
         tables = {}
-        for name, (times, keys) in streams.items():
+        for name, (at, key) in streams.items():
             columns = {
-                "time": times,
-                "key": keys,
-                "n": _matches(times, keys, *streams["r" if name == "l" else "l"], name),
-                "x": draw.uniform(0, 2, times.size) + keys / self.values,
+                "time": at,
+                "key": key.astype(np.int64),
+                "n": _matches(at, key, *streams["r" if name == "l" else "l"], name),
+                "x": draw.uniform(0, 2, at.size) + key / self.values,
             }
-            tables[name] = pa.table(columns).filter(pa.array(times < self.seconds))
+            tables[name] = pa.table(columns).filter(pa.array(at < self.seconds))
         return tables
 
     @property

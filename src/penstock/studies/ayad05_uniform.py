@@ -35,7 +35,7 @@ _SHARES = tuple(percent / 100 for percent in range(20, 100, 10))
 _FEW = (0.2, 0.4, 0.6, 0.8)
 _SEEDS = 8
 # Replays take longer than samples that are drawn from all results.
-_REPLAYED_SEEDS = 2
+_REPLAYED_SEEDS = 1
 # Aggregates are over so many seconds.
 _LENGTH = max(WINDOWS)
 
@@ -190,7 +190,7 @@ def _table(rows: Sequence[SampleRow]) -> Table:
         "Error: the sum of |estimate - truth| over the sum of |truth|, of all stretches of 5 s. "
         "UNIFORM as printed goes by the expected number of matches, rounded by chance; told, by "
         "the true one. Equation 23 counts all probes, equation 25 results only. The engine's are "
-        "replays of goal=Sample(), of 2 of the 8 pairs of streams; their work includes the first "
+        "replays of goal=Sample(), of one of the 8 pairs of streams; their work includes the first "
         "windows, which are not full."
     )
     return Table(headings, lines, [note])
