@@ -38,9 +38,8 @@ _GAIN = 0.1
 _TRIMS = 0.5, 3.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
-# The same of a sample, where what is overdrawn has to be made up for sooner, and the least part of
-# the allowance that is shared out meanwhile: rows that have left a sample do not come back.
-_SOONER = 0.25
+# The least part of the allowance that a sample has, whatever was overdrawn: rows that have left it
+# do not come back.
 _LEAST_SHARED = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
 _LEAST = 0.02
@@ -235,9 +234,7 @@ class Work:
         # A part of what may be kept is, for what nobody foresees. Insertions have their effect
         # within a life, so the account is evened out in one.
         kept = _KEPT * self.account.share * self.account.burst
-        above = self.account.credit - kept
-        soon = _SOONER if self._whole is not None and above < 0.0 else 1.0
-        slow = self._trim * self.account.share + above / (soon * self._longest)
+        slow = self._trim * self.account.share + (self.account.credit - kept) / self._longest
         least = 0.0 if self._whole is None else _LEAST_SHARED * self.account.share
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
