@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
 from penstock.report.tables import Table
-from penstock.studies.engine_samples import ENGINE
 from penstock.studies.study import Study
 from penstock.studies.work_samples import SAMPLERS, WorkSample, draw, results_of
 from penstock.studies.work_scenario import (
@@ -34,8 +33,6 @@ Floats = npt.NDArray[np.float64]
 _SHARES = tuple(percent / 100 for percent in range(20, 100, 10))
 _FEW = (0.2, 0.4, 0.6, 0.8)
 _SEEDS = 8
-# Replays take longer than samples that are drawn from all results.
-_REPLAYED_SEEDS = 1
 # Aggregates are over so many seconds.
 _LENGTH = max(WINDOWS)
 
@@ -118,14 +115,12 @@ def _run(point: SamplePoint) -> SampleRow:
         return np.asarray(sums[counted], np.float64)
 
     def estimates(sample: WorkSample) -> dict[str, Floats]:
-        weights = np.broadcast_to(np.asarray(sample.weight, np.float64), sample.chosen.shape)
-        counts = by_stretch(weights, sample.chosen)
+        counts = by_stretch(np.ones(sample.chosen.size), sample.chosen)
         averages = {
-            name: by_stretch(weights * column[sample.chosen], sample.chosen)
-            / np.maximum(counts, 1.0)
+            name: by_stretch(column[sample.chosen], sample.chosen) / np.maximum(counts, 1.0)
             for name, column in columns.items()
         }
-        return {**averages, "count": counts}
+        return {**averages, "count": sample.weight * counts}
 
     truth = estimates(WorkSample(np.arange(at.size), weight=1.0, work=0.0))
     found: dict[str, list[float]] = {name: [] for name in _SHOWN}
@@ -148,12 +143,11 @@ def _grid(
         SamplePoint(
             WorkScenario(correlation, duration=duration, arrivals=arrivals, seed=seed),
             name,
-            tuple(each for each in shares if each in _FEW) if name in ENGINE else tuple(shares),
+            tuple(shares),
         )
         for correlation in CORRELATIONS
         for seed in range(seeds)
         for name in SAMPLERS
-        if name not in ENGINE or (seed < _REPLAYED_SEEDS and arrivals == "poisson")
     )
 
 
@@ -165,45 +159,35 @@ def _means(rows: Iterable[SampleRow], what: str) -> dict[tuple[str, str], Floats
     return {key: np.mean(each, axis=0) for key, each in found.items()}
 
 
-def _shares(rows: Iterable[SampleRow]) -> dict[str, tuple[float, ...]]:
-    """Return the shares of the work that each sampler had."""
-    return {row.contender: row.shares for row in rows}
-
-
 def _table(rows: Sequence[SampleRow]) -> Table:
-    shares = _shares(rows)
+    shares = rows[0].shares
     found = {what: _means(rows, what) for what in _SHOWN}
     lines = []
     for streams in dict.fromkeys(row.streams for row in rows):
         for what, words in _SHOWN.items():
-            for share in rows[0].shares:
+            for at, share in enumerate(shares):
                 if share not in _FEW:
                     continue
-                cells = []
-                for name in SAMPLERS:
-                    own = found[what].get((streams, name))
-                    at = None if own is None else shares[name].index(share)
-                    cells.append("" if own is None else f"{100 * own[at]:.1f}")
+                figures = [found[what].get((streams, name)) for name in SAMPLERS]
+                cells = ["" if own is None else f"{100 * own[at]:.1f}" for own in figures]
                 lines.append((streams, f"{words}, %", f"{100 * share:g}", *cells))
     headings = ("streams", "what", "CPU\n%", *(look.heading for look in SAMPLERS.values()))
     note = (
         "Error: the sum of |estimate - truth| over the sum of |truth|, of all stretches of 5 s. "
         "UNIFORM as printed goes by the expected number of matches, rounded by chance; told, by "
-        "the true one. Equation 23 counts all probes, equation 25 results only. The engine's are "
-        "replays of goal=Sample(), of one of the 8 pairs of streams; their work includes the first "
-        "windows, which are not full."
+        "the true one. Equation 23 counts all probes, equation 25 results only."
     )
     return Table(headings, lines, [note])
 
 
 def _draw(rows: Sequence[SampleRow], path: Path) -> None:
     found = {what: _means(rows, what) for what in _DRAWN}
-    shares = _shares(rows)
+    shares = np.array(rows[0].shares)
     panels = [
         Panel(
             panel_title(correlation),
             [
-                Line(look.pen, np.array(shares[name]), found[what][correlation, name])
+                Line(look.pen, shares, found[what][correlation, name])
                 for name, look in SAMPLERS.items()
             ],
             y_title=words,

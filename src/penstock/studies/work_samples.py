@@ -1,4 +1,4 @@
-"""Samples of a join under a limit of work, drawn from all of its results, or by the engine.
+"""Samples of a join under a limit of work, drawn from all of its results.
 
 UNIFORM draws each result with the same chance and by itself. For that a row must know how many
 matches it will have: it is told, or goes by the frequency of its value. Ways to shed rows give
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from penstock.report.plot_style import GREEN, SKY, VERMILION, Pen
 from penstock.statistics.work_uniform import matches_of, uniform_fraction
 from penstock.studies.contenders import Look
-from penstock.studies.engine_samples import ENGINE, sample_of
 from penstock.studies.optimum import needs_scipy
 from penstock.studies.work_contenders import ONLINE
 from penstock.studies.work_scenario import streams_of
@@ -87,7 +86,6 @@ SAMPLERS: Mapping[str, Look] = {
     ),
     **{name: ONLINE[name] for name in ("coin-flip", "probe-no-insert")},
     **UNIFORM,
-    **ENGINE,
 }
 
 
@@ -134,13 +132,13 @@ class WorkSample:
     chosen
         By number, in order of time.
     weight
-        How many results each stands for: one number for all, or one for each.
+        How many results each stands for.
     work
         That was done for them, in seconds.
     """
 
     chosen: Integers
-    weight: float | Floats
+    weight: float
     work: float
 
 
@@ -175,9 +173,6 @@ def results_of(scenario: WorkScenario) -> Results:
 def draw(name: str, scenario: WorkScenario, share: float) -> WorkSample:
     """Draw a sample for a share of the exact join's work."""
     generator = np.random.default_rng([scenario.seed, 3])
-    if name in ENGINE:
-        sample = sample_of(ENGINE[name], scenario, results_of(scenario), share)
-        return WorkSample(sample.chosen, sample.weights, sample.work)
     if name in UNIFORM:
         return _uniform(UNIFORM[name], scenario, share, generator)
     return _by_lot(name, scenario, share, generator)
