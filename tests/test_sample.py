@@ -40,8 +40,8 @@ def refusal(**said: Any) -> str:  # noqa: ANN401 -- whatever a user may say
 
 def test_a_sample_needs_a_budget() -> None:
     assert refusal(budget=None) == (
-        "budget must be given with goal=Sample(); got None; give budget=Budget(rows=...): the "
-        "sample is as large as that allows"
+        "budget must be given with goal=Sample(); got None; give Budget(rows=...) or "
+        "Budget(cpu=...): the sample is as large as it allows"
     )
 
 

@@ -243,7 +243,7 @@ class Sample(LearningGoal):
         is known: an order says how many items it has. A number that is null, NaN, negative or
         infinite counts as 0. For `uniform`.
     fraction
-        Of the results that are wanted, at most; None for as many as memory allows.
+        Of the results that are wanted, at most; None for as many as the budget allows.
     curve, frequencies, parts, half_life
         As in `MaxSubset`.
 
@@ -274,7 +274,7 @@ class Sample(LearningGoal):
             hint = "leave it out if it is not known"
             raise SpecificationError(must("of of Sample", "the name of a stream", of, hint))
         if self.fraction is not None and not (_is_number(self.fraction) and 0 < self.fraction <= 1):
-            hint = "leave it out for as many as memory allows"
+            hint = "leave it out for as many as the budget allows"
             raise SpecificationError(
                 must("fraction of Sample", "above 0 and at most 1", self.fraction, hint)
             )

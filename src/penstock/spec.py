@@ -221,7 +221,7 @@ class Specification:
                 must("streams of a join with goal=Sample()", "two", len(self.names), hint)
             )
         if self.budget is None:
-            hint = "give budget=Budget(rows=...): the sample is as large as that allows"
+            hint = "give Budget(rows=...) or Budget(cpu=...): the sample is as large as it allows"
             raise SpecificationError(must("budget", "given with goal=Sample()", None, hint))
 
     def _check_known(self, what: str, known: Mapping[str, object] | None) -> None:
@@ -251,10 +251,11 @@ class Specification:
             )
 
     def _check_work(self) -> None:
-        if not isinstance(self.goal, MaxSubset):
+        if not isinstance(self.goal, MaxSubset | Sample):
             hint = "leave cpu out, and limit rows or memory"
+            requirement = "MaxSubset() or Sample() so far"
             raise SpecificationError(
-                must("goal of a join with Budget(cpu=...)", "MaxSubset() so far", self.goal, hint)
+                must("goal of a join with Budget(cpu=...)", requirement, self.goal, hint)
             )
 
 

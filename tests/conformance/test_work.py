@@ -14,16 +14,21 @@ from penstock.statistics.recall import Estimate
 from penstock.strategies import WORK_STRATEGIES, Decision, Insert
 from tests.conformance.checks import (
     CHECKS,
+    CHECKS_OF_SAMPLES,
     Case,
     as_lists,
+    goal_of,
     in_step,
     is_part_of,
+    is_sample,
     strategy_of,
     unweighted,
 )
 from tests.conformance.workloads import REVIEWED, WORKLOADS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from _pytest.mark import ParameterSet
 
     from tests.conformance.workloads import Workload
@@ -69,14 +74,26 @@ class WorkCase(Case):
     @property
     def name(self) -> str | None:
         name = super().name
-        return name if self.kind == "cpu" else f"best + {name}"
+        # A sample keeps to both limits with one fraction.
+        return name if self.kind == "cpu" or is_sample(self.strategy) else f"best + {name}"
+
+
+def _checks_of(case: WorkCase) -> dict[str, Callable[[Case], None]]:
+    return _CHECKS | (dict(CHECKS_OF_SAMPLES) if is_sample(case.strategy) else {})
 
 
 def _serves(name: str, workload: Workload) -> bool:
-    return len(workload.streams) == 2 or not strategy_of(name).needs.match_rates
+    by_lot = not strategy_of(name).needs.match_rates and not is_sample(name)
+    return len(workload.streams) == 2 or by_lot
 
 
-CASES = [WorkCase(REVIEWED, "by-partner", "cpu"), WorkCase(WORKLOADS[1], "probe-no-insert", "cpu")]
+SAMPLES = ("uniform", "eq-cluster", "pps-cluster", "cluster")
+CASES = [
+    WorkCase(REVIEWED, "by-partner", "cpu"),
+    WorkCase(WORKLOADS[1], "probe-no-insert", "cpu"),
+    WorkCase(REVIEWED, "uniform", "cpu"),
+    WorkCase(REVIEWED, "pps-cluster", "both"),
+]
 
 
 # In every run: that cuts and restarts change nothing, by value and, of three streams, by lot.
@@ -85,6 +102,8 @@ _IN_EVERY_RUN = {
     ("by-partner", REVIEWED.name, "the_cut_into_batches_changes_nothing"),
     ("probe-no-insert", WORKLOADS[1].name, "saving_changes_nothing"),
     ("probe-no-insert", WORKLOADS[1].name, "the_cut_into_batches_changes_nothing"),
+    ("uniform", REVIEWED.name, "saving_changes_nothing"),
+    ("uniform", REVIEWED.name, "the_cut_into_batches_changes_nothing"),
 }
 
 
@@ -95,18 +114,18 @@ def _marked(case: WorkCase, check: str) -> ParameterSet:
 
 
 @pytest.mark.parametrize(
-    ("case", "check"), [_marked(case, check) for case in CASES for check in _CHECKS]
+    ("case", "check"), [_marked(case, check) for case in CASES for check in _checks_of(case)]
 )
 def test_conforms(case: WorkCase, check: str) -> None:
-    _CHECKS[check](case)
+    _checks_of(case)[check](case)
 
 
-@pytest.mark.parametrize("name", WORK_STRATEGIES)
+@pytest.mark.parametrize("name", [*WORK_STRATEGIES, *SAMPLES])
 @pytest.mark.parametrize("workload", [*WORKLOADS, REVIEWED], ids=lambda each: each.name)
 def test_enough_work_gives_the_exact_join(name: str, workload: Workload) -> None:
     if not _serves(name, workload):
         pytest.skip("for two streams")
-    join = workload.join(ps.MaxSubset(strategy=name), budget_of(workload, 100.0))
+    join = workload.join(goal_of(name), budget_of(workload, 100.0))
     replay = join.replay(workload.tables)
     assert unweighted(replay.result) == workload.exact
     assert replay.metrics.lost == 0

@@ -37,6 +37,12 @@ JOINS = {
         on=ps.Equal("level"),
         budget=ps.Budget(cpu=0.5, costs=ps.Costs(insert=0.01, result=0.005)),
     ),
+    "sample of two": ps.Join(
+        streams={name: ps.Stream(time="at", window="10 seconds") for name in "ab"},
+        on=ps.Equal("level"),
+        goal=ps.Sample(),
+        budget=ps.Budget(cpu=0.5, costs=ps.Costs(insert=0.01, result=0.005)),
+    ),
     "within of three": ps.Join(
         streams={name: ps.Stream(time="at", window="5 seconds") for name in "abc"},
         on=ps.Within(0.1, a="level", b="level", c="level"),
@@ -60,6 +66,7 @@ def test_in_a_burst_a_restart_changes_nothing(
     metrics = ps.progress(query)
     assert counts(metrics) == counts(expected.metrics)
     assert metrics.lost > 100
+    assert metrics.fraction == pytest.approx(expected.metrics.fraction)
     assert metrics.work == pytest.approx(expected.metrics.work)
     assert metrics.work_allowed == pytest.approx(expected.metrics.work_allowed)
     assert metrics.throttle == pytest.approx(expected.metrics.throttle)

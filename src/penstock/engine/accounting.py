@@ -130,8 +130,10 @@ def _work_of(store: Store, work: Work) -> dict[str, Any]:
     unit = work.unit
     arrivals, _, compared, results = work.counted.tolist()
     whole = max(results, float(store.memory.gauges["total"].sum()))
+    if store.memory.rule["emits_drawn"][0]:
+        results = float(store.memory.pairs["found"].sum())  # drawn or not
     compared_each = compared / results if results else 0.0
-    wanted = work.costs.of(
+    wanted = work.charges.of(
         arrivals=arrivals, inserted=arrivals, compared=whole * compared_each, results=whole
     )
     costs = work.costs.times(1.0 / unit)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from penstock.engine.kernels.layout import NO_LIMIT
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -75,7 +77,7 @@ class Limits:
         self.in_bytes = False
         self.most_rows: int | None = None
         self.measured: Integers = np.zeros((streams, 2), np.int64)
-        limit = np.iinfo(np.int64).max
+        limit = NO_LIMIT
         if budget is not None and budget.rows is not None:
             limit = min(part_of(budget.rows, shard, shards), _MOST_ROWS)
             self.most_rows = limit

@@ -89,8 +89,11 @@ class LiveView(View):
         return tuple(self._stream(s) for s in range(len(self._sources.plan.sides)))
 
     @cached_property
-    def room(self) -> int:
-        """Rows that may be held, those that are monitored not counted."""
+    def room(self) -> int | None:
+        """Rows that may be held, those that are monitored not counted; None without a limit."""
+        budget = self._sources.plan.spec.budget
+        if budget is not None and not budget.limits_memory:
+            return None
         return self._limit - int(self._sources.store.memory.rule["quota"][0])
 
     @cached_property

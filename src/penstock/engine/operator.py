@@ -157,7 +157,9 @@ class Operator:
         )
         self.monitor: Monitor | None = None
         self.reviewer: Reviewer | None = None
-        self.work = None if plan.work is None else Work(plan, self.store)
+        self.work = (
+            None if plan.work is None else Work(plan, self.store, self.strategies[-1].charged)
+        )
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(

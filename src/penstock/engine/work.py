@@ -14,6 +14,7 @@ import numpy as np
 from penstock.costs import Costs
 from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_PROBED
 from penstock.engine.lives import lengths_of
+from penstock.engine.whole_output import WholeOutput
 from penstock.statistics.measured_costs import MeasuredCosts
 from penstock.statistics.work_account import WorkAccount
 from penstock.strategies import GRADES, Decision, Insert, Probe, combine
@@ -21,7 +22,7 @@ from penstock.strategies.view import WorkView
 from penstock.strategies.work import least_chance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
@@ -44,6 +45,9 @@ _TRIMS = 0.5, 3.0
 _SOONER = 4.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
+# The least part of the allowance that a sample has, whatever was overdrawn: rows that have left it
+# do not come back.
+_LEAST_SHARED = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
 _LEAST = 0.02
 # Standard deviations of a Poisson count by which a rate has jumped.
@@ -72,6 +76,8 @@ class Work:
         The join; its budget has a share of the processor.
     store
         Its memory, in which the loop counts.
+    charged
+        Returns what steps are charged, by what they cost (`Strategy.charged`).
 
     Attributes
     ----------
@@ -89,19 +95,22 @@ class Work:
         Units of time in a second, or 1 where times are numbers.
     """
 
-    def __init__(self, plan: Plan, store: Store) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, charged: Callable[[Costs], Costs] = lambda costs: costs
+    ) -> None:
         assert plan.work is not None  # noqa: S101  # the caller has asked for it
-        count = len(plan.sides)
+        count, budget = len(plan.sides), plan.spec.budget
         self._plan = plan
         self._store = store
+        self._charged = charged
         self.measured = MeasuredCosts() if plan.work.costs is None else None
         self.unit = plan.work.unit
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
         self.account = WorkAccount(plan.work.share, plan.work.burst)
         self.interval = _FEWEST
         self.every = 1
-        # Where rows are evicted, and as soon as some are shed, every row counts for the estimates.
-        self._observes_all = plan.spec.budget is None or plan.spec.budget.limits_memory
+        # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
+        self._observes_all = plan.is_sample or bool(budget and budget.limits_memory)
         self._left = np.ones(2)  # of the insertions and probes that were decided on
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
@@ -119,6 +128,7 @@ class Work:
         self._least = 1.0  # chance of a row to be inserted
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
+        self._whole = WholeOutput(self._lives) if plan.is_sample else None
 
     def note(self, arrivals: Array, grades: Integers | None, fitting: Floats | None) -> None:
         """Note rows that were observed: how many, of which grades, with which prospects.
@@ -151,7 +161,7 @@ class Work:
         passed = 0.0 if before is None else now - before
         if passed <= 0.0:
             return
-        self._take_in(passed)
+        self._take_in(now, passed)
         kept = self.account.credit / (self.account.share * self.account.burst)
         error = min(max(kept, 0.0), 1.0) - _KEPT
         self._trim = float(np.clip(self._trim + _GAIN * error * passed / self._longest, *_TRIMS))
@@ -185,9 +195,14 @@ class Work:
         return np.array(counts, np.float64)
 
     @property
+    def charges(self) -> Costs:
+        """What steps are charged, in units of time."""
+        return self._charged(self.costs)
+
+    @property
     def not_booked(self) -> float:
         """Work that is not charged yet."""
-        return self.costs.of_counted(self.counted - self._booked)
+        return self.charges.of_counted(self.counted - self._booked)
 
     def measure(self, seconds: float, handed_over: tuple[int, float] = (0, 0.0)) -> None:
         """Take in how long a batch has taken; 0 if that says nothing of its steps.
@@ -207,7 +222,7 @@ class Work:
             self._book(self.account.now)
         self.costs = self.measured.costs.times(self.unit)
 
-    def _take_in(self, passed: float) -> None:
+    def _take_in(self, now: float, passed: float) -> None:
         """Add what is new to what was seen; forget that if it is of another time."""
         memory = self._store.memory
         new = self._new[:, :, 0].sum(axis=1)
@@ -220,7 +235,10 @@ class Work:
         self._seen = self._seen * keep + self._new
         self._elapsed = self._elapsed * keep + passed
         self._new[:] = 0.0
-        found = memory.streams["found"].astype(np.float64)
+        matches = found = memory.streams["found"].astype(np.float64)
+        if self._whole is not None:
+            self._whole.take_in(now, new, self._store.retention.whole(memory))
+            matches = memory.pairs["found"]  # drawn or not
         # What rows find follows from the windows, which no jump of the rates changes at once.
         self._probing *= _FADES
         self._probing[:, 0] += self._probes
@@ -228,7 +246,7 @@ class Work:
         held = memory.streams["held"].astype(np.float64)
         waiting = [np.delete(held, s).prod() for s in range(held.size)]
         self._probing[:, 2] += self._probes * np.array(waiting)
-        compared = np.array([memory.rule["compared"][0], found.sum()], np.float64)
+        compared = np.array([memory.rule["compared"][0], matches.sum()], np.float64)
         self._compared = self._compared * _FADES + compared - self._compared_before
         self._compared_before = compared
         self._probes[:] = 0.0
@@ -253,16 +271,18 @@ class Work:
         slow = (
             self._trim * self.account.share + over * (_SOONER if over > 0 else 1.0) / self._longest
         )
+        least = 0.0 if self._whole is None else _LEAST_SHARED * self.account.share
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
-            capacity=max(slow, 0.0),
+            capacity=max(slow, least),
             at_once=max(self._fast() - self._other_work(self._last), 0.0),
-            costs=self.costs,
+            costs=self.charges,
             rates=self.rates,
             lives=self._lives,
             selectivity=found / faced if faced else 0.0,
             compared=self._compared_each,
             grades=self._grades,
+            whole=0.0 if self._whole is None else self._whole.rate(self.rates),
         )
         self._least = least_chance(view)
         return view
@@ -284,7 +304,7 @@ class Work:
     def throttle(self, decision: Decision) -> Decision:
         """Return a decision with so few steps that the account holds until the next review."""
         self._left = np.ones(2)
-        if not self._elapsed:
+        if not self._elapsed or decision.emit.only_drawn:  # a sample has its fraction instead
             return decision
         chances = self._mean(decision.admit.chances) * self._mean(decision.insert.chances)
         inserting = float((self.rates * chances).sum()) * self.costs.insert
@@ -349,6 +369,7 @@ class Work:
             "least": self._least,
             "costs": asdict(self.costs),
             "measured": None if self.measured is None else self.measured.save(),
+            "whole": None if self._whole is None else self._whole.save(),
             **{name: getattr(self, name).tolist() for name in _SAVED},
         }
 
@@ -363,5 +384,7 @@ class Work:
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:
             self.measured.restore(saved["measured"])
+        if self._whole is not None:
+            self._whole.restore(saved["whole"])
         for name in _SAVED:
             setattr(self, name, np.array(saved[name]))

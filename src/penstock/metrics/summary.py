@@ -23,6 +23,12 @@ _LOST = {
     "not_inserted": "not inserted by the strategy",
 }
 
+# The same where a sample keeps to a limit of work.
+_NOT_SAMPLED = {
+    "evicted": "that left the sample",
+    "dropped": "not drawn for the sample",
+}
+
 # Why rows took no part: each count in words, and what to do about it.
 _UNUSED = {
     "late": ("late", "raise the lateness of {streams}, or repair the source"),
@@ -129,9 +135,10 @@ def _work(metrics: Metrics) -> str:
 
 
 def _lost_rows(metrics: Metrics) -> str:
+    is_cpu_sample = metrics.fraction is not None and metrics.timed_shards
     causes = [
         f"{_count(metrics, name):,} {words} ({_by_stream(metrics, name)})"
-        for name, words in _LOST.items()
+        for name, words in (_LOST | _NOT_SAMPLED if is_cpu_sample else _LOST).items()
         if _count(metrics, name)
     ]
     return ", ".join(causes)
@@ -185,6 +192,8 @@ def _advice_on_memory(metrics: Metrics) -> list[str]:
     recall = metrics.recall
     if not is_full or (recall is not None and recall.value >= _LITTLE_LOST):
         return []
+    if metrics.timed_shards and metrics.fraction is not None and not metrics.forced:
+        return ["a larger share of the CPU, or more shards on more cores, make the sample larger"]
     if metrics.budget_rows is not None and metrics.held_most < metrics.budget_rows:
         return ["memory was full in some shards and not in others: use fewer shards"]
     if metrics.fraction is not None:

@@ -11,7 +11,13 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["cluster_chances", "fraction_by_size", "fraction_of_clusters", "solve_fraction"]
+__all__ = [
+    "cluster_chances",
+    "fraction_by_size",
+    "fraction_of_clusters",
+    "solve_fraction",
+    "solve_fraction_near",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,6 +26,13 @@ _LEAST = 1e-12
 
 # Bisection steps of log p, from the smallest fraction to 1: the error of p is then 1e-9.
 _HALVINGS = 35
+
+# Steps of the secant method near a fraction, and the least slope that it takes for true: what a
+# sample needs grows no faster than the fraction, and may hardly grow near its end.
+_STEPS = 4
+_LEAST_SLOPE = 0.05
+# The work may differ from what there is by this part of it.
+_CLOSE = 1e-4
 
 
 def fraction_of_clusters(rows: float, tuples: float) -> float:
@@ -158,3 +171,54 @@ def solve_fraction(rows: float, held: Callable[[float], float]) -> float:
         else:
             high = middle
     return math.exp(low)
+
+
+def solve_fraction_near(
+    start: float, most: float, amount: float, needed: Callable[[float], float]
+) -> float:
+    """Find the fraction that needs an amount of work, near the one that is in use.
+
+    It is solved again and again while a join runs, so a few evaluations must do.
+
+    Parameters
+    ----------
+    start
+        A fraction above 0, best one near the solution.
+    most
+        The fraction from which on everything is in the sample.
+    amount
+        Of work, that there is.
+    needed
+        Returns the work that a fraction needs: never falling, and growing no faster than the
+        fraction does. It is called at most 6 times.
+
+    Returns
+    -------
+    float
+        The fraction: `most` if there is work for everything, never below 1e-12. It needs the amount
+        to one part in 10,000, unless that takes more than a few steps.
+
+    Examples
+    --------
+    >>> round(solve_fraction_near(0.5, 1.0, 0.03, lambda p: 0.3 * p), 6)
+    0.1
+    >>> p = solve_fraction_near(0.5, 1.0, 0.3, lambda p: 1 - (1 - p) ** 20)
+    >>> round(p, 4), round(1 - (1 - p) ** 20, 4)
+    (0.0177, 0.3)
+    """
+    if needed(most) <= amount:
+        return most
+    if amount <= 0.0:
+        return _LEAST
+    # The secant method for log(needed) over log(p).
+    here = math.log(min(max(start, _LEAST), most))
+    error = math.log(max(needed(math.exp(here)), 1e-300) / amount)
+    slope = 1.0
+    for _ in range(_STEPS):
+        there = min(max(here - error / slope, math.log(_LEAST)), math.log(most))
+        if there == here or abs(error) < _CLOSE:
+            break
+        next_error = math.log(max(needed(math.exp(there)), 1e-300) / amount)
+        slope = min(max((next_error - error) / (there - here), _LEAST_SLOPE), 1.0)
+        here, error = there, next_error
+    return math.exp(min(max(here - error / slope, math.log(_LEAST)), math.log(most)))

@@ -34,6 +34,7 @@ from penstock.strategies.decision import (
     SampleThreshold,
     combine,
     grade_of,
+    likeliness_of,
 )
 from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
@@ -105,6 +106,7 @@ __all__ = [
     "Worth",
     "combine",
     "grade_of",
+    "likeliness_of",
     "reason_for",
     "strategies_for",
 ]
@@ -219,6 +221,8 @@ def strategies_for(
 
 def _with_cpu(goal: Goal, budget: Budget, streams: int) -> tuple[Strategy, ...]:
     """Return the strategies for a limit of work, and for one of memory if there is one."""
+    if isinstance(goal, Sample):
+        return (_sampling(goal),)
     said = goal.strategy
     by_resource: dict[str, Strategy | None] = {"memory": None, "cpu": None}
     if isinstance(said, Mapping):
@@ -251,6 +255,26 @@ def _with_cpu(goal: Goal, budget: Budget, streams: int) -> tuple[Strategy, ...]:
     if not budget.limits_memory:
         return (cpu,)
     return (by_resource["memory"] or _one(goal, None), cpu)
+
+
+def _sampling(goal: Sample) -> Strategy:
+    """Return the strategy of a sample, whose fraction keeps to all limits together."""
+    said = goal.strategy
+    if isinstance(said, Mapping):
+        given = list(said.values())
+        if any(each != given[0] for each in given):
+            hint = "name one: its fraction is the smaller of what memory and cpu allow"
+            raise SpecificationError(
+                must("strategy of Sample", "the same for memory and cpu", dict(said), hint)
+            )
+        said = given[0] if given else None
+    strategy = _one(goal, said)
+    if strategy.spends is Resource.MEMORY:
+        hint = "derive it from penstock.strategies.SamplingStrategy, or leave cpu out"
+        raise SpecificationError(
+            must("strategy of Sample", "one that saves cpu too", strategy.name, hint)
+        )
+    return strategy
 
 
 def _one(goal: Goal, said: object) -> Strategy:

@@ -14,6 +14,7 @@ from penstock.goals import Goal
 from penstock.strategies.decision import grade_of
 
 if TYPE_CHECKING:
+    from penstock.costs import Costs
     from penstock.statistics.outlook import Outlook
     from penstock.strategies.decision import Decision
     from penstock.strategies.view import Rows, View
@@ -138,6 +139,10 @@ class Strategy(ABC):
         A number from 0 to `GRADES` - 1 each. By default by their likeliness.
         """
         return grade_of(rows.likeliness)
+
+    def charged(self, costs: Costs) -> Costs:
+        """Return what steps are charged to a limit of work; by default what they cost."""
+        return costs
 
     def rate(self, view: View, rows: Rows) -> Floats | None:
         """Return a number for each row: what the order in which rows leave goes by.

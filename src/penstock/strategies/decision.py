@@ -30,6 +30,7 @@ __all__ = [
     "SampleThreshold",
     "combine",
     "grade_of",
+    "likeliness_of",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -53,6 +54,16 @@ def grade_of(likeliness: Floats) -> Integers:
     lowest, highest = -PER_OCTAVE * BELOW, PER_OCTAVE * ABOVE
     grades: Integers = np.clip(parts, lowest, highest).astype(np.int64) - lowest
     return grades
+
+
+def likeliness_of(grades: Integers) -> Floats:
+    """Return how likely keys of these grades are to match, in the middle of each.
+
+    >>> grade_of(likeliness_of(np.array([0, 56, 80]))).tolist()
+    [0, 56, 80]
+    """
+    likeliness: Floats = 2.0 ** ((grades + 0.5) / PER_OCTAVE - BELOW)
+    return likeliness
 
 
 @dataclass(frozen=True)

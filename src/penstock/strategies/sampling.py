@@ -3,6 +3,9 @@
 The sampling fraction falls by itself whenever memory is full, and results carry the chance that
 this leaves them. Here it is raised again, for the rows to come, if by what is known of the streams
 memory has room for more.
+
+Where work is limited, it is solved at every review from the work that is left, and set whether it
+is greater or smaller than before; with a limit of memory as well, the smaller of both holds.
 """
 
 from __future__ import annotations
@@ -13,14 +16,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from penstock.statistics.sampling_fraction import solve_fraction_near
 from penstock.statistics.sampling_memory import mean_for
-from penstock.strategies.base import Floats, Needs, Strategy
-from penstock.strategies.decision import Decision, Emit, Retain, SampleThreshold
+from penstock.strategies.base import Floats, Needs, Resource, Strategy
+from penstock.strategies.decision import (
+    GRADES,
+    Decision,
+    Emit,
+    Retain,
+    SampleThreshold,
+    likeliness_of,
+)
+from penstock.strategies.sampled_steps import steps_by_size, steps_of_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from penstock.strategies.view import Rows, View
+    from penstock.strategies.sampled_steps import SampledSteps
+    from penstock.strategies.view import Rows, View, WorkView
 
 __all__ = ["Population", "SamplingStrategy"]
 
@@ -28,8 +41,11 @@ __all__ = ["Population", "SamplingStrategy"]
 _LEAST_SIZE = 0.02
 # Memory is to be full with this chance at a time.
 _CHANCE_OF_MORE = 0.05
-# The fraction is raised only by this factor or more.
+# The fraction is changed only by this factor or more.
 _WORTHWHILE = 1.01
+# Of the work that is shared out, the part that a sample has whatever arrivals cost: if these alone
+# took all of it, nothing would be known of the results any more.
+_LEAST_LEFT = 0.01
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ class Population:
 class SamplingStrategy(Strategy):
     """Draw rows with a chance of the sampling fraction, or of the fraction times their size."""
 
+    spends: ClassVar[Resource] = Resource.BOTH
     needs: ClassVar[Needs] = Needs(
         rates=True, matches=True, monitoring=False, parts=8, key_sample=1024
     )
@@ -80,11 +97,16 @@ class SamplingStrategy(Strategy):
         else:
             last = view.previous.retain.order
             assert isinstance(last, SampleThreshold)  # noqa: S101  # decided by this strategy
-            if last.fraction is None and not view.is_division_due:
-                return view.previous
-            order = replace(last, fraction=None)
+            fraction = None
+            order = last
             if view.is_division_due:
-                order = replace(order, by_size=self._is_by_size(view), fraction=self._solve(view))
+                order = replace(order, by_size=self._is_by_size(view))
+                fraction = self._solve(view)
+            if view.work is not None and (view.is_division_due or not view.turned):
+                fraction = self._solve_work(view, view.work, fraction)
+            if fraction is None and last.fraction is None and not view.is_division_due:
+                return view.previous
+            order = replace(order, fraction=fraction)
         return Decision(emit=Emit(only_drawn=True), retain=Retain(order))
 
     def rate(self, view: View, rows: Rows) -> Floats | None:
@@ -110,15 +132,47 @@ class SamplingStrategy(Strategy):
         followed = self.needs.models[view.followed] if self.needs.models else self
         solver = followed if isinstance(followed, SamplingStrategy) else self
         populations = [self._population(view, s) for s in range(len(view.streams))]
-        if not any(each.tuples > 0 for each in populations):
+        if view.room is None or not any(each.tuples > 0 for each in populations):
             return None
-        rows = mean_for(view.room or 0, _CHANCE_OF_MORE)
+        rows = mean_for(view.room, _CHANCE_OF_MORE)
         least = _WORTHWHILE * view.fraction
         most = self._most(view)
         if least >= most:
             return None
         fraction = min(solver.fraction(rows, populations, least), most)
         return fraction if fraction > least else None
+
+    def _solve_work(self, view: View, work: WorkView, by_memory: float | None) -> float | None:
+        """Return another fraction if there is work for more or for less; None if not.
+
+        `by_memory` is a greater one, if memory would hold more; None if it would not.
+        """
+        by_work = min(self._affordable(view, work), self._most(view))
+        if by_work * _WORTHWHILE < view.fraction:
+            return by_work
+        if view.room is not None:
+            if by_memory is None:
+                return None
+            by_work = min(by_work, by_memory)
+        return by_work if by_work > _WORTHWHILE * view.fraction else None
+
+    def _affordable(self, view: View, work: WorkView) -> float:
+        """Return the fraction for which there is work now; infinite if there is for all."""
+        steps = self.steps(view, work)
+        # From here on every row, or match, is drawn.
+        all_drawn = 1.0 / _LEAST_SIZE if self._is_by_size(view) else 1.0
+        left = max(work.left_for_steps, _LEAST_LEFT * work.capacity)
+        start = min(view.fraction, all_drawn)
+        fraction = solve_fraction_near(start, all_drawn, left, lambda p: steps(p).work(work))
+        return fraction if fraction < all_drawn else np.inf
+
+    def steps(self, view: View, work: WorkView) -> Callable[[float], SampledSteps]:
+        """Return a function: the steps that a fraction takes in a unit of time."""
+        if not self._is_by_size(view):
+            return steps_of_clusters(work)
+        likely = likeliness_of(np.arange(GRADES))
+        sizes = [_sizes(view, s, likely) for s in range(len(view.streams))]
+        return steps_by_size(work, list(work.grades[:, :, 0]), sizes)
 
     def _population(self, view: View, s: int) -> Population:
         """Return what is known of a stream's rows that are alive at a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,13 +18,17 @@ from penstock.statistics.sampling_memory import (
 from penstock.strategies.age import Age
 from penstock.strategies.base import Floats, Needs
 from penstock.strategies.prob import Prob
+from penstock.strategies.sampled_steps import Expecting, steps_by_match
 from penstock.strategies.sampling import Population, SamplingStrategy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from penstock.strategies.view import Rows, View
+    from penstock.costs import Costs
+    from penstock.strategies.sampled_steps import SampledSteps
+    from penstock.strategies.view import Rows, View, WorkView
 
+_COSTS = ("results", "probes")
 _ROUNDINGS = ("bound", "up", "down", "random")
 # "bound" is this many deviations of a Poisson number, and one, above its mean.
 _DEVIATIONS = 2.0
@@ -47,12 +51,17 @@ class Uniform(SamplingStrategy):
     rounding
         Of n(s), where it is learned: "down", "up", "random", or "bound", n + 2 sqrt(n) + 1 rounded
         up: of Poisson numbers of matches, 0.4 % or less lie beyond it.
+    cost
+        Where work is limited, what is charged to it: "results" for every result, and for the
+        comparisons what they cost; or "probes", the conservative cost: for every row that is
+        compared as much as for a result, drawn or not.
 
     References
     ----------
-    Fig. 4 of `srivastava04` 4.2.1, the fraction from Theorems 4.2 and 4.3. Departs from it in the
-    rounding, which it leaves open (n(s) = r W f is a mean, and no whole number), and in that the
-    fraction falls when chance fills memory: choices that were made are thinned.
+    Fig. 4 of `srivastava04` 4.2.1, the fraction from Theorems 4.2 and 4.3; where work is limited,
+    from equations 18 to 25 of `ayad05` 4.1. Departs from these in the rounding, which they leave
+    open (n(s) = r W f is a mean, and no whole number), and in that the fraction falls when chance
+    fills memory or brings more work than is allowed: choices that were made are thinned.
 
     Examples
     --------
@@ -75,9 +84,15 @@ class Uniform(SamplingStrategy):
     )
     by_match: ClassVar[bool] = True
     rounding: str = "bound"
+    cost: str = "results"
 
     def __post_init__(self) -> None:
-        """Check the parameter."""
+        """Check the parameters."""
+        if self.cost not in _COSTS:
+            known = ", ".join(f'"{each}"' for each in _COSTS)
+            raise SpecificationError(
+                must("cost of Uniform", f"one of {known}", self.cost, "leave it out")
+            )
         if self.rounding not in _ROUNDINGS:
             known = ", ".join(f'"{each}"' for each in _ROUNDINGS)
             raise SpecificationError(
@@ -121,6 +136,28 @@ class Uniform(SamplingStrategy):
         else:
             matches = np.fmax(by_key, by_age)
         return np.nan_to_num(matches, nan=_UNKNOWN)
+
+    def charged(self, costs: Costs) -> Costs:
+        """Return the costs, or the conservative ones: equation 25 or 23 of `ayad05`."""
+        if self.cost == "results":
+            return costs
+        return replace(costs, compare=costs.compare + costs.result, result=0.0)
+
+    def steps(self, view: View, work: WorkView) -> Callable[[float], SampledSteps]:
+        """Return the steps that a fraction takes: equations 18 to 22 of `ayad05`."""
+        streams = range(len(view.streams))
+        return steps_by_match(work, [self._expecting(view, work, s) for s in streams])
+
+    def _expecting(self, view: View, work: WorkView, s: int) -> Expecting:
+        given = view.streams[s].given_matches
+        if given is not None and given.size:
+            matches, times = np.unique(np.floor(given), return_counts=True)
+            rates = work.rates[s] * times / times.sum()
+            return Expecting(rates, matches, matches, is_exact=True)
+        known = work.grades[s, :, 0] > 0
+        rates, expected = work.grades[s, known].T
+        matches = expected / rates * work.lives[s]
+        return Expecting(rates, matches, self.limits(matches, np.full(rates.size, 0.5)))
 
     def _population(self, view: View, s: int) -> Population:
         stream = view.streams[s]

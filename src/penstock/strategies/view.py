@@ -137,11 +137,13 @@ class WorkView:
     selectivity
         The share of combinations of rows in the other streams' windows that fit an arriving row.
     compared
-        Rows that are compared for each result.
+        Rows that are compared for each result; of a sample, for each match, drawn or not.
     grades
         For each stream and grade of key (`Strategy.grade`): rows per unit of time, and the matches
         that these rows together can expect in each unit of time that they wait
         (`Needs.match_rates`).
+    whole
+        Results that the exact join would give in a unit of time, by what a sample's stand for.
     """
 
     capacity: float
@@ -152,6 +154,7 @@ class WorkView:
     selectivity: float
     compared: float
     grades: Floats
+    whole: float = 0.0
 
     @property
     def found(self) -> Floats:

@@ -54,6 +54,9 @@ PRODUCT: Final = 1
 SUM: Final = 2
 MAX: Final = 3
 
+# That all rows held may take up, where it is not limited.
+NO_LIMIT: Final = 2**63 - 1
+
 # A row's results are counted up to here.
 MOST_MATCHES: Final = 32767
 

@@ -98,6 +98,10 @@ class Retention:
         del memory, rows
         return None
 
+    def whole(self, memory: Memory) -> Floats:
+        """Return how many results a sample's stand for, by the stream that waited."""
+        return np.zeros(memory.streams.size)
+
     def metrics(self, memory: Memory) -> dict[str, Any]:
         """Return what is told of it in `Metrics`."""
         del memory

@@ -26,7 +26,7 @@ from penstock.engine.kernels.layout import NOTHING, Memory
 from penstock.engine.retention import heap
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array
+    from penstock.engine.arrays import Array, Floats
 
 # The key of a row that is held but not in the sample: the first to go.
 OUT: Final = -np.inf
@@ -68,6 +68,7 @@ class SampleArrays(NamedTuple):
 
     settings: Array  # one element
     odds: Array  # one per row
+    whole: Floats  # of each stream: how many results those for which its rows waited stand for
 
 
 class Lot(NamedTuple):
@@ -81,11 +82,11 @@ class Lot(NamedTuple):
     limit: np.int64
 
 
-def make() -> SampleArrays:
-    """Return the arrays, with room for no row."""
+def make(streams: int) -> SampleArrays:
+    """Return the arrays of so many streams, with room for no row."""
     settings = np.zeros(1, SETTINGS)
     settings["fraction"] = np.inf
-    return SampleArrays(settings, np.zeros(0, ODDS))
+    return SampleArrays(settings, np.zeros(0, ODDS), np.zeros(streams))
 
 
 def grown(sample: SampleArrays, size: int) -> SampleArrays:

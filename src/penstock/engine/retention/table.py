@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from penstock.engine.kernels.layout import NOTHING
-from penstock.engine.retention import grid, heap, ijoin, queue, sample
+from penstock.engine.retention import grid, heap, ijoin, queue, sample, thinning
 from penstock.engine.retention import residence_priority as merits
 from penstock.engine.retention.base import Retention
 from penstock.engine.retention.retained import Graded, Ordered, Queued, Residing, Sampled
@@ -175,7 +175,7 @@ class SampleFirst(Retention):
     def make(self, time: DType, streams: int) -> Sampled:
         """Return the arrays of a sample, and a heap for each stream."""
         del time
-        return Sampled(heap.make(streams), sample.make())
+        return Sampled(heap.make(streams), sample.make(streams))
 
     def grown(self, retained: Sampled, size: int) -> Sampled:
         """Return the arrays with room for so many rows."""
@@ -184,15 +184,19 @@ class SampleFirst(Retention):
         )
 
     def apply(self, memory: Memory, order: Order, streams: Sequence[int]) -> None:
-        """Set the fraction, for rows to come."""
+        """Set the fraction: a greater one for rows to come, a smaller one for all."""
         super().apply(memory, order, streams)
         assert isinstance(order, SampleThreshold)  # noqa: S101  # `retention_for` has chosen by it
         settings = memory.retained.sample.settings
         settings["by_match"] = order.by_match
         settings["by_size"] = order.by_size
-        if order.fraction is not None:
-            sample.note_fraction(memory)
-            settings["fraction"] = order.fraction
+        if order.fraction is None:
+            return
+        if order.fraction < self.fraction(memory) and memory.rule["held"][0]:
+            thinning.lower_to(memory, order.fraction)
+            return
+        sample.note_fraction(memory)
+        settings["fraction"] = order.fraction
 
     def rate_again(self, memory: Memory, s: int, rows: Integers, ratings: Floats) -> None:
         """Set the numbers of matches that rows are taken to have."""
@@ -215,6 +219,11 @@ class SampleFirst(Retention):
         forced = int(memory.retained.sample.settings["forced"][0])
         return {"forced": forced, "fractions": min(self.fraction(memory), 1.0), "shards": 1}
 
+    def whole(self, memory: Memory) -> Floats:
+        """Return how many results the sample's stand for, by the stream that waited."""
+        whole: Floats = memory.retained.sample.whole
+        return whole
+
     def sizes(self, memory: Memory, rows: Integers) -> Floats | None:
         """Return what was expected of rows when they came."""
         sizes: Floats = memory.retained.sample.odds["expected"][rows]
@@ -231,6 +240,7 @@ class SampleFirst(Retention):
         arrays = memory.retained.sample
         saved = {f"sample.{name}": arrays.settings[name] for name in ("fraction", "forced")}
         saved["sample.by_size"] = arrays.settings["by_size"]
+        saved["sample.whole"] = arrays.whole
         for s, mine in enumerate(rows):
             saved[f"keys.{s}"] = memory.retained.heap.keys[mine]
             for name in sample.ODDS.names or ():
@@ -246,6 +256,7 @@ class SampleFirst(Retention):
         arrays = memory.retained.sample
         for name in ("fraction", "forced", "by_size"):
             arrays.settings[name] = saved[f"sample.{name}"]
+        arrays.whole[:] = saved["sample.whole"]
         for s, mine in enumerate(rows):
             for name in sample.ODDS.names or ():
                 arrays.odds[name][mine] = saved[f"odds.{name}.{s}"]

@@ -11,8 +11,8 @@ import numpy as np
 
 from penstock.engine.kernels.costs import cost_of, taken_by
 from penstock.engine.kernels.insertion import insert
-from penstock.engine.kernels.jit import inner, rare, wide
-from penstock.engine.kernels.layout import NOTHING, Memory
+from penstock.engine.kernels.jit import inner, kernel, rare, wide
+from penstock.engine.kernels.layout import NO_LIMIT, NOTHING, Memory
 from penstock.engine.kernels.monitoring import add_to_gauge, is_chosen
 from penstock.engine.kernels.removal import evict
 from penstock.engine.retention import heap
@@ -43,6 +43,16 @@ def lower(memory: Memory, row: int) -> None:
         evict(memory, row)
         return
     _skip_on(memory, row)
+
+
+@kernel
+def lower_to(memory: Memory, fraction: float) -> None:
+    """Let the fraction fall to what was decided: rows that have drawn more leave, or skip on."""
+    memory.retained.sample.settings[0]["fraction"] = fraction
+    row = first_to_go(memory)
+    while row != NOTHING and -memory.retained.heap.keys[row] >= fraction:
+        lower(memory, row)
+        row = first_to_go(memory)
 
 
 @inner
@@ -140,10 +150,13 @@ def sift(memory: Memory, results: Results, start: int) -> None:
                 continue
             # Each was drawn by itself.
             cluster = rule["produced"] - found + kept
+            if rule["limit"] == NO_LIMIT:
+                _note_match(memory, stream, 1.0 / chance)
         else:
             odds = memory.retained.sample.odds[row]
             chance = min(odds["size"] * min(odds["least"], settings["fraction"]), 1.0)
             _note_result(memory, row, stream, 1.0 / chance)
+        memory.retained.sample.whole[stream] += 1.0 / chance
         results.times[kept] = results.times[at]
         for s in range(results.refs.shape[1]):
             results.refs[kept, s] = results.refs[at, s]
@@ -152,6 +165,19 @@ def sift(memory: Memory, results: Results, start: int) -> None:
         kept += 1
     rule["produced"] -= found - kept
     results.produced[0] = kept
+
+
+@inner
+def _note_match(memory: Memory, stream: int, weight: float) -> None:
+    """Add a match that was drawn by itself to the estimate of all results.
+
+    Only where memory is not limited: else monitored rows tell, also of matches that no row expects.
+    """
+    gauge = memory.gauges[stream]
+    gauge["total"] += weight
+    gauge["batch_total"] += weight
+    gauge["variance"] += weight * (weight - 1.0)
+    gauge["batch_variance"] += weight * (weight - 1.0)
 
 
 @inner
