@@ -1,0 +1,1 @@
+"""Conjunctive queries over windows: plans, what they need, and what to drop."""
