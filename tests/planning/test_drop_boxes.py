@@ -14,18 +14,14 @@ from penstock.planning.estimate import Estimator
 from penstock.planning.examples import EXAMPLE_1_PLANS, example_1, figure_4
 from penstock.planning.geometric import Posynomial, maximize_product
 from penstock.planning.knapsack import fill_knapsack
-from penstock.planning.model import Condition, QueryModel, Relation
+from penstock.planning.model import Condition, QueryModel, Relation, Selection
 from penstock.planning.operator_costs import OperatorCosts
 from penstock.planning.search import Search
-from penstock.planning.tree import Read, nodes_of
+from penstock.planning.tree import Read, Tree, nodes_of
 from tests.oracles.plans import every_plan, flow
 from tests.planning.support import models
 
 SHARES = st.floats(0.05, 1.0)
-
-
-def kept_by(model: QueryModel, kept: dict[str, float]) -> dict[object, float]:
-    return {Read(model.index(name)): share for name, share in kept.items()}
 
 
 @settings(max_examples=30)
@@ -48,14 +44,17 @@ def test_no_other_shares_give_more(model: QueryModel, share: float, tried: list[
     full = Estimator(model).estimate(tree)
     bound = share * full.cost
     best = keep_within(full, model, bound).rate
+
     # any point is scaled down until it fits; the cost rises with the factor
+    def scaled(factor: float) -> dict[Tree, float]:
+        return {Read(at): factor * tried[at] for at in range(len(model.relations))}
+
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        boxes = {Read(at): middle * tried[at] for at in range(len(model.relations))}
-        low, high = (middle, high) if flow(model, tree, boxes).cost <= bound else (low, middle)
-    boxes = {Read(at): low * tried[at] for at in range(len(model.relations))}
-    assert flow(model, tree, boxes).rate <= best * (1 + 1e-6)
+        fits = flow(model, tree, scaled(middle)).cost <= bound
+        low, high = (middle, high) if fits else (low, middle)
+    assert flow(model, tree, scaled(low)).rate <= best * (1 + 1e-6)
 
 
 @settings(max_examples=30)
@@ -67,7 +66,9 @@ def test_observation_3_boxes_before_the_joins_suffice(
     tree = data.draw(st.sampled_from(list(every_plan(model))))
     boxes = {node: data.draw(SHARES) for node in set(nodes_of(tree))}
     anywhere = flow(model, tree, boxes)
-    moved = {node: share for node, share in boxes.items() if isinstance(node, Read)}
+    moved: dict[Tree, float] = {
+        node: share for node, share in boxes.items() if isinstance(node, Read)
+    }
     for node, share in boxes.items():
         below = [each for each in nodes_of(node) if isinstance(each, Read)]
         if isinstance(node, Read):
@@ -87,8 +88,6 @@ def test_observation_3_boxes_before_the_joins_suffice(
 )
 def test_observation_2_filters(filters: list[tuple[float, float]], share: float) -> None:
     """One box at the stream, with what there is divided by what is needed; least cost is best."""
-    from penstock.planning.model import Selection  # noqa: PLC0415 -- only this test's
-
     model = QueryModel(
         relations=(Relation(name="s", rate=100.0, rows=10),),
         selections=tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ from tests.planning.support import models
 
 @settings(max_examples=30)
 @given(models(selections=2), st.randoms(use_true_random=False))
-def test_estimates_are_the_papers_equations(model: QueryModel, random: st.random.Random) -> None:
+def test_estimates_are_the_papers_equations(model: QueryModel, random: Random) -> None:
     tree = random.choice(list(every_plan(model)))
     found, expected = Estimator(model).estimate(tree), flow(model, tree)
     assert found.rate == pytest.approx(expected.rate)

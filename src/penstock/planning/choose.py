@@ -13,7 +13,7 @@ from penstock.planning.estimate import Estimator, PlanEstimate
 from penstock.planning.search import Search, cheapest, pushed_and_placed, single_plans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from penstock.planning.model import QueryModel
     from penstock.planning.tree import Tree
@@ -90,12 +90,13 @@ def choose(
     >>> round(choice.full.cost, 6), round(choice.boxes.rate, 1)
     (1.25, 916.7)
     """
-    tree: Tree | None = cheapest(model)
     estimator = Estimator(model)
+    tree = cheapest(model)
     if rows is not None and not fits(estimator.estimate(tree).memory, rows):
-        tree = within_memory(model, rows)
-        if tree is None:
+        smaller = within_memory(model, rows)
+        if smaller is None:
             return None
+        tree = smaller
     full = estimator.estimate(tree)
     if fits(full.cost, bound):
         return Choice(tree, full, keep_within(full, model, bound))
@@ -158,58 +159,68 @@ def best_with_drop_boxes(
     ----------
     `ayad04` 5.2 leaves the choice as an open problem.
     """
-    estimator = Estimator(model)
+    tried = _Tried(model, bound, rows, weights, minimum)
     most = _MOST_LINEAR if model.by_rows else _MOST_GEOMETRIC
-    tried: dict[Tree, Choice] = {}
-
-    def solved(tree: Tree) -> Choice:
-        if tree not in tried:
-            full = estimator.estimate(tree)
-            boxes = keep_within(full, model, bound, weights=weights, minimum=minimum)
-            tried[tree] = Choice(tree, full, boxes)
-        return tried[tree]
-
-    def is_allowed(tree: Tree) -> bool:
-        return rows is None or fits(estimator.estimate(tree).memory, rows)
-
     if _are_few(model, most) if exhaustive is None else exhaustive:
-        for tree in filter(is_allowed, all_plans(model)):
-            solved(tree)
+        for tree in all_plans(model):
+            tried.add(tree)
     else:
-        for tree in filter(is_allowed, single_plans(model)):
-            solved(tree)
+        for tree in single_plans(model):
+            tried.add(tree)
         for kept in _beginnings(model):
-            _improve(model, kept, solved, is_allowed)
-        if rows is not None and not tried:
-            tree = within_memory(model, rows)
-            if tree is not None:
-                solved(tree)
-    if not tried:
-        return None
-    # Of plans that give the same, the one that is cheapest without drop boxes.
-    top = max(choice.boxes.value for choice in tried.values())
-    equal = [each for each in tried.values() if each.boxes.value >= top * (1 - 1e-9)]
-    return min(equal, key=lambda each: each.full.cost)
+            tried.improve(kept)
+        fitting = None if rows is None else within_memory(model, rows)
+        if fitting is not None:
+            tried.add(fitting)
+    return tried.best()
 
 
-def _improve(
-    model: QueryModel,
-    kept: Mapping[str, float],
-    solved: Callable[[Tree], Choice],
-    is_allowed: Callable[[Tree], bool],
-) -> None:
-    """Improve plan and drop boxes in turn, until neither changes."""
-    last = -1.0
-    while True:
-        # A stream of which nothing is kept would make plans equal that are not.
-        shares = {name: max(share, _LEAST_KEPT) for name, share in kept.items()}
-        tree = Search(model.kept(shares)).best()
-        if not is_allowed(tree):
-            return
-        boxes = solved(tree).boxes
-        if boxes.value <= last * (1 + 1e-9):
-            return
-        last, kept = boxes.value, boxes.kept
+class _Tried:
+    """The plans that were tried, each with its best drop boxes."""
+
+    def __init__(
+        self,
+        model: QueryModel,
+        bound: float,
+        rows: float | None,
+        weights: Mapping[str, float] | None,
+        minimum: Mapping[str, float] | None,
+    ) -> None:
+        self._model, self._bound, self._rows = model, bound, rows
+        self._weights, self._minimum = weights, minimum
+        self._estimator = Estimator(model)
+        self._found: dict[Tree, Choice] = {}
+
+    def add(self, tree: Tree) -> Choice | None:
+        """Return a plan with its best drop boxes; None if it keeps too many rows."""
+        if tree not in self._found:
+            full = self._estimator.estimate(tree)
+            if self._rows is not None and not fits(full.memory, self._rows):
+                return None
+            boxes = keep_within(
+                full, self._model, self._bound, weights=self._weights, minimum=self._minimum
+            )
+            self._found[tree] = Choice(tree, full, boxes)
+        return self._found[tree]
+
+    def improve(self, kept: Mapping[str, float]) -> None:
+        """Improve plan and drop boxes in turn, until neither changes."""
+        last = -1.0
+        while True:
+            # A stream of which nothing is kept would make plans equal that are not.
+            shares = {name: max(share, _LEAST_KEPT) for name, share in kept.items()}
+            choice = self.add(Search(self._model.kept(shares)).best())
+            if choice is None or choice.boxes.value <= last * (1 + 1e-9):
+                return
+            last, kept = choice.boxes.value, choice.boxes.kept
+
+    def best(self) -> Choice | None:
+        """Return the plan that gives most; of equal ones the cheapest without drop boxes."""
+        if not self._found:
+            return None
+        top = max(choice.boxes.value for choice in self._found.values())
+        equal = [each for each in self._found.values() if each.boxes.value >= top * (1 - 1e-9)]
+        return min(equal, key=lambda each: each.full.cost)
 
 
 def _beginnings(model: QueryModel) -> list[dict[str, float]]:
@@ -227,5 +238,5 @@ def _are_few(model: QueryModel, most: int) -> bool:
     """Return whether there are at most so many plans, about."""
     _, placed = pushed_and_placed(model)
     # A selection can be at each node above its relation.
-    places = len(model.relations) ** len(placed)
+    places: int = len(model.relations) ** len(placed)
     return count_shapes(len(model.relations)) * places <= most

@@ -263,7 +263,8 @@ def _climb(
         powers = objective.output.exponents.T @ (terms / terms.sum()) + objective.extra
         at = maximize_product(np.maximum(powers, 0.0), cost, bound, least)
         now = objective.at(at)
-        if now <= last * (1 + 1e-9):
+        is_a_product = (objective.output.exponents == objective.output.exponents[0]).all()
+        if is_a_product or now <= last * (1 + 1e-9):
             break
         last = now
     return at

@@ -168,10 +168,11 @@ class Estimator:
                 each = self.model.select_cost(self.model.selections[selection])
                 work = [(sets[0], each * given[0][0])]
             case Pair():
-                # Equations 3, 4, 9 and 11; a row is stored only if rows arrive on the other side.
+                # Equations 3, 4, 9 and 11; a row is stored only if it has a window, and rows
+                # arrive on the other side.
                 for own, other in ((0, 1), (1, 0)):
-                    live = bool(self.subsets.streams[sets[other]])
                     rows, size = given[own]
+                    live = bool(self.subsets.streams[sets[other]]) and size > 0
                     work.append((sets[own], rows * (costs.probe + costs.store * live)))
                     memory += size * live
             case Single(inputs=inputs):

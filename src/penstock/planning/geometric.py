@@ -33,7 +33,8 @@ class Posynomial:
 
     def terms(self, x: Floats) -> Floats:
         """Return the terms of the sum."""
-        return self.coefficients * np.prod(x**self.exponents, axis=1)
+        terms: Floats = self.coefficients * np.prod(x**self.exponents, axis=1)
+        return terms
 
     def at(self, x: Floats) -> float:
         """Return the sum."""
@@ -93,14 +94,14 @@ def _solve(powers: Floats, exponents: Floats, constant: Floats, lowest: Floats) 
     weight = 1.0
     while len(lowest) * 2 + 1 > weight * _PRECISION:
         for _ in range(_MOST_STEPS):
-            value, slope, curve = _barrier(y, weight, powers, exponents, constant, lowest)
-            step = -np.linalg.solve(curve, slope)
+            slope, step = _newton(y, weight, powers, exponents, constant, lowest)
             decrease = -float(slope @ step)
-            if decrease < 1e-12:
+            if decrease < 1e-9:
                 break
+            value = _value(y, weight, powers, exponents, constant, lowest)
             length = 1.0
-            while length > 1e-12:
-                tried = _barrier(y + length * step, weight, powers, exponents, constant, lowest)[0]
+            while length > 1e-10:
+                tried = _value(y + length * step, weight, powers, exponents, constant, lowest)
                 if tried <= value - 0.25 * length * decrease:
                     break
                 length /= 2
@@ -112,15 +113,17 @@ def _solve(powers: Floats, exponents: Floats, constant: Floats, lowest: Floats) 
 
 
 def _start(exponents: Floats, constant: Floats, lowest: Floats) -> Floats:
-    """Return a point inside: between the lowest and 0, on the way from one to the other."""
+    """Return a point inside, on the way from 0 to the lowest, which is inside: not far from 0."""
     bottom = np.maximum(lowest, -200.0)
-    share = 0.5
-    while _log_sum(exponents @ (share * bottom) + constant)[0] >= 0:
-        # nearer to the lowest, which is inside
-        share = (1 + share) / 2
-        if 1 - share < 1e-14:
-            break
-    return share * bottom
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        is_inside = _log_sum(exponents @ (middle * bottom) + constant)[0] < 0
+        low, high = (low, middle) if is_inside else (middle, high)
+    # Half-way from the border to the lowest, but not further than to half of each x.
+    step = min((1 - high) / 2, np.log(2) / -bottom.min())
+    start: Floats = (high + step) * bottom
+    return start
 
 
 def _log_sum(exponents: Floats) -> tuple[float, Floats]:
@@ -131,22 +134,40 @@ def _log_sum(exponents: Floats) -> tuple[float, Floats]:
     return float(top + np.log(total)), parts / total
 
 
-def _barrier(
+def _value(
     y: Floats,
     weight: float,
     powers: Floats,
     exponents: Floats,
     constant: Floats,
     lowest: Floats,
-) -> tuple[float, Floats, Floats]:
-    """Return value, slope and curvature of what is minimised."""
+) -> float:
+    """Return what is minimised; infinite outside."""
+    over, _ = _log_sum(exponents @ y + constant)
+    above = y - lowest
+    if over >= 0 or y.max() >= 0 or above.min() <= 0:
+        return np.inf
+    linear = -weight * float(powers @ y)
+    return float(linear - np.log(-over) - np.log(-y).sum() - np.log(above).sum())
+
+
+def _newton(
+    y: Floats,
+    weight: float,
+    powers: Floats,
+    exponents: Floats,
+    constant: Floats,
+    lowest: Floats,
+) -> tuple[Floats, Floats]:
+    """Return the slope of what is minimised, at a point inside, and Newton's step."""
     over, shares = _log_sum(exponents @ y + constant)
     above = y - lowest
-    if over >= 0 or (y >= 0).any() or (above <= 0).any():
-        return np.inf, np.zeros_like(y), np.eye(y.size)
     mean = exponents.T @ shares
-    spread = (exponents.T * shares) @ exponents - np.outer(mean, mean)
-    value = -weight * float(powers @ y) - np.log(-over) - np.log(-y).sum() - np.log(above).sum()
     slope = -weight * powers - mean / over - 1 / y - 1 / above
-    curve = np.outer(mean, mean) / over**2 - spread / over + np.diag(1 / y**2 + 1 / above**2)
-    return float(value), slope, curve
+    # The curvature is this matrix and the outer product of mean / over. Near the border the
+    # product is so large that in a sum nothing would be left of the matrix: so Sherman, Morrison.
+    matrix = ((exponents.T * shares) @ exponents - np.outer(mean, mean)) / -over
+    matrix[np.diag_indices_from(matrix)] += 1 / y**2 + 1 / above**2
+    along, across = np.linalg.solve(matrix, np.column_stack([slope, mean])).T
+    step = -along + across * float(mean @ along) / (over**2 + float(mean @ across))
+    return slope, step

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
-from penstock.planning.operator_costs import OperatorCosts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from penstock.planning.operator_costs import OperatorCosts
 
 __all__ = ["Condition", "QueryModel", "Relation", "Selection"]
 
@@ -64,9 +65,9 @@ class Relation:
         if self.duration is not None and not self.rate:
             hint = "give the rows of a table, and the rate of a stream"
             raise SpecificationError(must(f"rate {owner}", "above 0", self.rate, hint))
-        if not 0 < self.window < math.inf:
-            hint = "a window of zero joins nothing that came earlier"
-            raise SpecificationError(must(f"window {owner}", "above 0", self.window, hint))
+        if not 0 <= self.window < math.inf:
+            hint = "with 0 its rows only look for rows of other streams that came earlier"
+            raise SpecificationError(must(f"window {owner}", "0 rows or more", self.window, hint))
 
     @property
     def window(self) -> float:
@@ -164,6 +165,7 @@ class QueryModel:
     --------
     Example 1 of `ayad04`:
 
+    >>> from penstock.planning.operator_costs import OperatorCosts
     >>> QueryModel(
     ...     relations=tuple(
     ...         Relation(name=name, rate=rate, rows=10)

@@ -206,12 +206,13 @@ class _Table:
         value: Floats = np.zeros(1)
         for one, other in ((parts, rest), (rest, parts)):
             state = one[:, :, None], self._own[one][:, :, None] & self._applied
-            live = streams[other][:, :, None]
+            live = streams[other][:, :, None] & (self._windows[state] > 0)
             cost = cost + self._rates[state] * (costs.probe + costs.store * live)
             value = value + self._best[state]
             if self._search.memory_price:
                 value = value + self._search.memory_price * self._windows[state] * live
-        return value + self._search.cost_weight * cost
+        total: Floats = value + self._search.cost_weight * cost
+        return total
 
     def _select(self, sets: Integers) -> None:
         """Apply further selections on top of sets, in the best order."""
@@ -291,7 +292,8 @@ def pushed_and_placed(model: QueryModel) -> tuple[list[int], list[int]]:
     C_P for each row, of which it saves the rows that it drops. So if
     C_sigma <= (1 - sigma) * C_P it has paid for itself, and all later operators are cheaper.
     """
-    pushed, placed = [], []
+    pushed: list[int] = []
+    placed: list[int] = []
     for number in range(len(model.selections)):
         is_cheap = _rank(model, number) <= model.costs.probe
         is_of_table = model.relations[_at(model, number)].is_table

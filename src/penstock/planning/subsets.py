@@ -41,7 +41,7 @@ class Subsets:
 
     Examples
     --------
-    >>> from penstock.planning.model import Condition, OperatorCosts, QueryModel, Relation
+    >>> from penstock.planning import Condition, OperatorCosts, QueryModel, Relation
     >>> subsets = Subsets.of(
     ...     QueryModel(
     ...         relations=(
@@ -63,7 +63,8 @@ class Subsets:
     @property
     def rates(self) -> Floats:
         """``rates[s]``: results per unit of time."""
-        return self.newest.sum(axis=1)
+        rates: Floats = self.newest.sum(axis=1)
+        return rates
 
     @classmethod
     def of(cls, model: QueryModel) -> Subsets:
@@ -101,7 +102,7 @@ def live_selectivity(model: QueryModel, condition: Condition) -> float:
     left, right = (model.relations[model.index(name)] for name in (condition.left, condition.right))
     spans = [each.window / each.rate if each.rate else np.inf for each in (left, right)]
     if spans[0] <= spans[1]:
-        newer = 1 - spans[0] / (2 * spans[1]) if spans[0] < np.inf else 0.5
+        newer = 1 - spans[0] / (2 * spans[1]) if spans[1] > 0 and spans[0] < np.inf else 0.5
     else:
         newer = spans[1] / (2 * spans[0])
     return float(newer * condition.selectivity + (1 - newer) * condition.backward)
