@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +18,9 @@ from penstock.planning.subsets import Subsets
 from penstock.planning.tree import Pair, Read, Single, nodes_of
 from tests.oracles.plans import every_plan, flow
 from tests.planning.support import models
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 @settings(max_examples=30)

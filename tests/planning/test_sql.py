@@ -28,12 +28,15 @@ SCHEMAS = {
 }
 
 
+TWO = "SELECT * FROM auctions a [ROWS 5], bids b [ROWS 5] WHERE"
+
+
 def query(text: str, **options: object) -> ps.Query:
     return ps.Query(text, streams=STREAMS, **options)  # type: ignore[arg-type]
 
 
 def joined(condition: str) -> ps.Query:
-    return query("SELECT * FROM auctions a [ROWS 5], bids b [ROWS 5] WHERE " + condition)
+    return query(" ".join([TWO, condition]))
 
 
 class TestReading:
@@ -73,8 +76,7 @@ class TestReading:
         [
             "SELECT * FROM auctions a [ROWS 5] JOIN bids b [ROWS 5] ON a.id = b.auction",
             "SELECT * FROM auctions [ROWS 5] a, bids [ROWS 5] AS b WHERE (a.id = b.auction)",
-            "select * from auctions as a [rows 5] cross join bids as b [rows 5] "
-            "where a.id = b.auction",
+            "select * from auctions a [rows 5] cross join bids b [rows 5] where a.id = b.auction",
         ],
     )
     def test_ways_to_write_the_same(self, text: str) -> None:

@@ -14,7 +14,7 @@ from penstock.capacity.options import parse_costs, parse_share
 from penstock.errors import SpecificationError, must
 from penstock.planning.data_folder import read_folder
 from penstock.planning.drop_boxes import keep_within
-from penstock.planning.plan_text import node_words
+from penstock.planning.plan_text import node_words, processor_words
 from penstock.planning.query import Query
 from penstock.planning.tree import inputs_of, short
 from penstock.report import outputs
@@ -123,7 +123,7 @@ def plan(
     if figures.alone:
         return
     terminal.table(
-        ["plan", "feasible", "of a processor", "rows kept", "results per second"],
+        ["plan", "feasible", "processor", "rows kept", "results per second"],
         [_cells(each) for each in plans[:_SHOWN]],
     )
     if len(plans) > _SHOWN:
@@ -162,7 +162,7 @@ def _cells(each: Plan) -> tuple[str, ...]:
     return (
         short(each.tree, each.model.names),
         "yes" if each.feasible else "no",
-        percent(full.cost),
+        processor_words(full.cost),
         about(full.memory),
         about(each.rate) if each.feasible else f"{about(each.rate)} of {about(full.rate)}",
     )
@@ -200,8 +200,14 @@ def _draw(picture: Path, plans: Sequence[Plan]) -> None:
         bound=chosen.bound,
         tree=_boxes(chosen, chosen.tree),
         title="How much does each plan give with less of a processor?",
-        subtitle=chosen.why,
+        subtitle=_subtitle(chosen),
     )
+
+
+def _subtitle(chosen: Plan) -> str:
+    needed, allowed = processor_words(chosen.full.cost), processor_words(chosen.bound)
+    left = "" if chosen.feasible else f", and gives {percent(chosen.recall)} of the results then"
+    return f"the chosen plan needs {needed} to give all results, has {allowed}{left}"
 
 
 def _boxes(chosen: Plan, tree: Tree) -> TreeBox:

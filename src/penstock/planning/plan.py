@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.planning.choose import Choice, choose, fits
 from penstock.planning.drop_boxes import DropBoxes, keep_within
 from penstock.planning.estimate import Estimator, PlanEstimate
-from penstock.planning.plan_text import plan_lines, time_words
+from penstock.planning.plan_text import plan_lines, processor_words, time_words
 from penstock.planning.search import Search, plans_by_split
 from penstock.planning.tree import short
 from penstock.planning.waiting import waiting_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from penstock.planning.tree import Tree
 
 __all__ = ["Plan", "plan_for", "ranked_plans"]
+
+# Above this the queues of random arrivals are too long for a figure to mean anything.
+_BUSY = 0.999
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +105,8 @@ class Plan:
     def why(self) -> str:
         """Whether it is feasible, and why, in a sentence."""
         full = self.full
-        needed, allowed = percent(full.cost), percent(self.bound)
+        needed, allowed = processor_words(full.cost), processor_words(self.bound)
+        of_a = "" if full.cost >= 10 else " of a processor"
         if not self.fits_memory:
             return (
                 f"not feasible: every plan keeps at least {about(full.memory)} rows, and "
@@ -110,9 +114,9 @@ class Plan:
             )
         if fits(full.cost, self.bound):
             room = "" if self.rows is None else f", {about(full.memory)} of {about(self.rows)} rows"
-            return f"feasible: it needs {needed} of a processor, and {allowed} is allowed{room}"
+            return f"feasible: it needs {needed}{of_a}, and {allowed} is allowed{room}"
         return (
-            f"not feasible without dropping rows: it would need {needed} of a processor, and "
+            f"not feasible without dropping rows: it would need {needed}{of_a}, and "
             f"{allowed} is allowed; with drop boxes it gives {percent(self.recall)} of the results"
         )
 
@@ -121,11 +125,13 @@ class Plan:
         estimate = self.estimate
         waiting = waiting_of(estimate, max(self.bound, 1e-300))
         lines = [self.why, *plan_lines(self.query.parsed, self.model, estimate, self.boxes.kept)]
-        if waiting.utilization < 1:
+        if waiting.utilization < _BUSY:
             lines.append(
                 f"a result takes {time_words(waiting.response)} on average, and "
                 f"{about(waiting.rows)} rows wait"
             )
+        else:
+            lines.append("all time is used, so that rows wait long: allow less, and keep head room")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from penstock.planning.model import QueryModel
     from penstock.planning.parsed import Parsed
 
-__all__ = ["node_words", "plan_lines", "time_words"]
+__all__ = ["node_words", "plan_lines", "processor_words", "time_words"]
+
+# A geometric programme comes near its bounds, and does not reach them.
+_NOTHING, _ALL = 1e-6, 1 - 1e-4
 
 
 def plan_lines(
@@ -86,7 +89,9 @@ def node_words(
             elif node.window:
                 figures.append(f"window of {about(node.window)} rows")
             share = kept.get(source.name, 1.0)
-            if share < 1:
+            if share < _NOTHING:
+                figures = ["drop box keeps nothing"]
+            elif share < _ALL:
                 figures.append(f"drop box keeps {percent(share)}")
             return words, ", ".join(figures)
         case Filter(selection=selection):
@@ -97,7 +102,7 @@ def node_words(
             words = "join all at once on " + " AND ".join(
                 each.text for each in parsed.conditions if not each.follows
             )
-    figures.append(f"cost {percent(node.cost)}")
+    figures.append(f"cost {processor_words(node.cost)}")
     if node.memory:
         figures.append(f"keeps {about(node.memory)} rows")
     return words, ", ".join(figures)
@@ -116,6 +121,15 @@ def _on(model: QueryModel, left: int, right: int) -> str:
         if each.group is not None:
             groups.add(each.group)
     return f"join on {' AND '.join(found)}" if found else "product"
+
+
+def processor_words(cost: float) -> str:
+    """Return a cost as a part of a processor's time, or as a number of processors.
+
+    >>> processor_words(0.125), processor_words(1.5), processor_words(106.3)
+    ('12.5%', '150%', '106 processors')
+    """
+    return percent(cost) if cost < 10 else f"{about(cost)} processors"
 
 
 def time_words(seconds: float) -> str:

@@ -136,8 +136,8 @@ class _Reader:
         except (ParseError, TokenError) as error:
             raise self._not_sql(error) from error
         if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-            kind = type(statements[0]).__name__.upper() if statements else ""
-            raise self._refusal("query", "one SELECT", kind, 0)
+            got = type(statements[0]).__name__.upper() if statements else ""
+            raise self._refusal("query", "one SELECT", got, 0)
         select = statements[0]
         for name, words in _REFUSED.items():
             if select.args.get(name):

@@ -39,9 +39,9 @@ def waiting_of(plan: PlanEstimate, processors: float = 1.0) -> Waiting:
 
     The operators are an open network that shares the processors, with random (Poisson) arrivals.
     A row that needs the time s at an operator then stays there s / (1 - U) on average, where U is
-    the utilization by all operators. By Little's law arrivals times that wait there, in all
-    U / (1 - U) for each processor. A result waits at each operator between its newest row's stream
-    and the end of the plan.
+    the utilization by all operators. By Little's law arrivals times that are there, in all
+    U / (1 - U) rows for each processor. A result waits at each operator between its newest row's
+    stream and the end of the plan.
 
     Parameters
     ----------
@@ -77,7 +77,10 @@ def waiting_of(plan: PlanEstimate, processors: float = 1.0) -> Waiting:
         passing = streams_below(node.tree)
         results = sum(float(rate) for k, rate in enumerate(plan.root.newest) if passing >> k & 1)
         share = results / plan.rate if plan.rate else 0.0
-        response += share * node.cost / node.arrivals / (1 - utilization)
+        response += share * node.cost / node.arrivals
     if plan.rate:
-        response += plan.project / plan.rate / (1 - utilization)
-    return Waiting(utilization, response, processors * utilization / (1 - utilization))
+        response += plan.project / plan.rate
+    # A share of a processor is a slower one.
+    slower, count = min(processors, 1.0), max(processors, 1.0)
+    idle = 1 - utilization
+    return Waiting(utilization, response / slower / idle, count * utilization / idle)

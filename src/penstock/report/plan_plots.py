@@ -29,9 +29,9 @@ __all__ = ["OutputCurve", "TreeBox", "save_plan_plot"]
 Floats = npt.NDArray[np.float64]
 
 # In inches: the picture's width, the curves, a level of the tree, and what is kept free.
-_WIDE, _CURVES, _LEVEL = 12.0, 3.6, 1.15
-_TOP, _BETWEEN, _BOTTOM, _LEFT, _RIGHT = 1.3, 1.35, 0.35, 0.95, 3.4
-_WRAP = 26
+_WIDE, _CURVES, _LEVEL = 12.0, 3.6, 1.25
+_TOP, _BETWEEN, _BOTTOM, _LEFT, _RIGHT = 1.3, 1.35, 0.35, 1.15, 3.4
+_WRAP = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ def _draw_tree(axes: Axes, tree: TreeBox, left: float, level: int) -> tuple[floa
     for place in places:
         axes.plot([x, place[0]], [y, place[1]], color="#999999", linewidth=1.2, zorder=1)
     words = textwrap.fill(tree.words, _WRAP)
-    figures = textwrap.fill(tree.figures, _WRAP + 6)
+    figures = tree.figures.replace(", ", "\n")
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": "#999999"}
     axes.text(
         x,
