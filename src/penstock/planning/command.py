@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _PICTURE = "penstock-plan.png"
-_SHOWN, _DRAWN, _POINTS = 8, 4, 48
+_SHOWN, _DRAWN, _POINTS = 8, 4, 32
 
 
 def plan(

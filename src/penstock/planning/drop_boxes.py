@@ -26,7 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 # Sums of costs are compared with bounds up to rounding: Example 1 needs exactly what there is.
 _ROUNDING = 1e-9
-_MOST_ROUNDS = 200
+_MOST_ROUNDS = 60
+_SMALL_GAIN = 1e-7
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,7 @@ def _climb(
         at = maximize_product(np.maximum(powers, 0.0), cost, bound, least)
         now = objective.at(at)
         is_a_product = (objective.output.exponents == objective.output.exponents[0]).all()
-        if is_a_product or now <= last * (1 + 1e-9):
+        if is_a_product or now <= last * (1 + _SMALL_GAIN):
             break
         last = now
     return at

@@ -28,8 +28,8 @@ _SHARES = (0.05, 0.2, 0.5, 0.8)
 _SEEDS = 20
 _STREAMS = {"rows": (3, 4, 5, 6), "time": (3, 4, 5)}
 _WAYS = {
-    "in_turn": Pen("plan and drop boxes in turn", VERMILION, dot="o"),
-    "cheapest": Pen("the plan that is cheapest without drop boxes", BLUE, dot="s"),
+    "in_turn": Pen("plan, boxes in turn", VERMILION, dot="o"),
+    "cheapest": Pen("cheapest plan", BLUE, dot="s"),
 }
 
 

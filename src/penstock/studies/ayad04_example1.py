@@ -28,6 +28,9 @@ __all__ = ["PENS", "STUDY", "ExampleRow"]
 _GIVEN = (0.5, 4.0, 5.0)
 _MORE = tuple(float(each) for each in np.arange(0.1, 5.01, 0.1).round(1) if each not in _GIVEN)
 
+# Milliseconds of response time that the picture goes up to.
+_MOST_DRAWN = 50.0
+
 PENS = {
     name: Pen(f"({name}) {text}", colour, style)
     for (name, text), (colour, style) in zip(
@@ -111,6 +114,7 @@ def _draw(rows: Sequence[ExampleRow], path: Path) -> None:
             own = sorted((r for r in rows if r.plan == plan), key=lambda r: r.milliseconds)
             values = np.array([factor * getattr(row, name) for row in own])
             values[[row.used >= 1 for row in own]] = np.nan
+            values[values > _MOST_DRAWN] = np.nan
             found.append(Line(PENS[plan], np.array([row.milliseconds for row in own]), values))
         return found
 
@@ -123,7 +127,7 @@ def _draw(rows: Sequence[ExampleRow], path: Path) -> None:
                 lines("response", 1000.0),
                 y_title="milliseconds",
                 y_percent=False,
-                y_top=50.0,
+                y_top=_MOST_DRAWN,
             ),
         ],
         title="How long does each plan of Example 1 keep up?",

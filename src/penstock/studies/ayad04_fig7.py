@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "BoxRow", "crossing"]
 
 # Seconds for each row. Windows of one second have as many rows as a second brings: 10, 20 and 70.
-_BY_ROWS = tuple(np.linspace(0.002, 0.14, 139).round(6).tolist())
-_BY_TIME = tuple(np.geomspace(0.0002, 0.05, 40).round(7).tolist())
+_BY_ROWS = (0.0005, *np.linspace(0.001, 0.14, 140).round(6).tolist())
+_BY_TIME = tuple(np.geomspace(0.0002, 0.02, 60).round(7).tolist())
 _SHOWN = (0.004, 0.01, 2 / 95, 0.03, 0.05, 0.07, 0.1, 0.12)
-_SHOWN_TIME = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
+_SHOWN_TIME = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
 _KINDS = {"rows": "Windows of 10 rows", "time": "Windows of 1 second"}
 
 
