@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +11,10 @@ import pytest
 import penstock as ps
 from penstock.planning.selection_values import selected_share
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = dict[str, Any]
 STREAMS = {"a": "t", "b": "t"}
 
 
@@ -33,7 +39,7 @@ def brute(
 ) -> tuple[float, float]:
     """Both selectivities, pair by pair."""
     a, b = (TABLES[name].to_pylist() for name in "ab")
-    tests = {
+    tests: dict[str, Callable[[Row, Row], bool]] = {
         "a.x = b.x": lambda one, other: one["x"] == other["x"],
         "a.y < b.y": lambda one, other: one["y"] < other["y"],
         "ABS(a.y - b.y) <= 0.1": lambda one, other: abs(one["y"] - other["y"]) <= 0.1,

@@ -135,6 +135,7 @@ def _draw(rows: Sequence[ExampleRow], path: Path) -> None:
         x_title="what a join costs for each row (ms)",
         y_title="share of its time",
         columns=1,
+        x_limits=(0.0, 4.2),
     )
 
 
