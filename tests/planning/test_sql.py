@@ -118,6 +118,7 @@ class TestReading:
 
     def test_it_is_equal_to_itself_and_not_to_others(self) -> None:
         assert query(MARKET) == query(MARKET)
+        assert hash(query(MARKET)) == hash(query(MARKET))
         assert query(MARKET) != query(MARKET.replace("100", "200"))
 
 
@@ -261,6 +262,14 @@ class TestPlan:
         assert not plan.feasible
         assert "every plan keeps at least" in plan.why
         assert "1,000 are allowed" in plan.why
+
+    def test_memory_in_bytes_is_refused(self) -> None:
+        with pytest.raises(ps.SpecificationError, match="budget of a query must be in rows"):
+            query(MARKET).optimize(TestModel.STATISTICS, budget=ps.Budget(memory="1GB"))
+
+    def test_no_processor_is_refused(self) -> None:
+        with pytest.raises(ps.SpecificationError, match="processors must be above 0; got 0"):
+            query(MARKET).optimize(TestModel.STATISTICS, processors=0)
 
     def test_the_ranking_has_the_best_first(self) -> None:
         plans = query(MARKET).plans(TestModel.STATISTICS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.errors import SpecificationError, must
 from penstock.planning.choose import Choice, choose, fits
 from penstock.planning.drop_boxes import DropBoxes, keep_within
 from penstock.planning.estimate import Estimator, PlanEstimate
@@ -183,6 +184,12 @@ def ranked_plans(
 
 
 def _limits(budget: Budget | None, processors: float) -> tuple[float, float | None]:
+    if not processors > 0:
+        hint = "write processors=2 for two of them"
+        raise SpecificationError(must("processors", "above 0", processors, hint))
+    if budget is not None and budget.memory is not None:
+        hint = "give rows=...: the model counts rows, whose size it does not know"
+        raise SpecificationError(must("budget of a query", "in rows", budget, hint))
     share = None if budget is None else budget.cpu_share
     rows = None if budget is None or budget.rows is None else float(budget.rows)
     return processors * (1.0 if share is None else share), rows

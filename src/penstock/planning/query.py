@@ -115,6 +115,9 @@ class Query:
         if self.schemas:
             self._check_types(self.schemas)
 
+    def __hash__(self) -> int:
+        return hash(self.text)
+
     def _read(self) -> Parsed:
         try:
             from penstock.planning.sql import parse_query  # noqa: PLC0415  # an extra
@@ -246,9 +249,11 @@ class Query:
         processors
             How many there are; the bound of the cost is so many times `cpu`.
         weights
-            Importance of streams where rows have to be dropped; 1 if not given.
+            Importance of streams where rows have to be dropped, by their names in the query; 1 if
+            not given.
         minimum
-            Share of a stream that has to be kept at least; 0 if not given.
+            Share of a stream that has to be kept at least, by its name in the query; 0 if not
+            given.
 
         Raises
         ------
