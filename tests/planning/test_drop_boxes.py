@@ -34,6 +34,8 @@ def test_boxes_need_what_there_is_and_give_what_they_say(model: QueryModel, shar
     assert boxes.cost == pytest.approx(share * full.cost, rel=1e-6)
     assert again.cost == pytest.approx(boxes.cost, rel=1e-6)
     assert again.rate == pytest.approx(boxes.rate, rel=1e-6)
+    kept = Estimator(model).estimate_kept(tree, boxes.kept)
+    assert (kept.cost, kept.rate) == pytest.approx((boxes.cost, boxes.rate), rel=1e-6)
     assert all(0 <= each <= 1 for each in boxes.kept.values())
 
 

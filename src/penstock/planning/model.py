@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "QueryModel", "Relation", "Selection"]
 
-# Above this the arrays over all sets of relations no longer fit; nobody joins so many streams.
+# Above this the arrays over all sets of relations take seconds and hundreds of megabytes.
 MOST_RELATIONS = 16
+# Behind a drop box that keeps nothing a stream is still a stream, not a table.
+_LEAST_SHARE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +229,8 @@ class QueryModel:
         by time holds fewer.
         """
         relations = tuple(
-            replace(each, rate=each.rate * shares.get(each.name, 1.0)) for each in self.relations
+            replace(each, rate=each.rate * max(shares.get(each.name, 1.0), _LEAST_SHARE))
+            for each in self.relations
         )
         return replace(self, relations=relations)
 
