@@ -46,7 +46,7 @@ docs: $(READY) ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
 
 lock: $(READY) ## Renew requirements.lock from pyproject.toml (newest versions: make lock UPGRADE=--upgrade)
-	@$(BIN)/uv pip compile pyproject.toml --extra cli --extra spark --extra studies --group dev --quiet $(UPGRADE) \
+	@$(BIN)/uv pip compile pyproject.toml --extra cli --extra spark --extra sql --extra studies --group dev --quiet $(UPGRADE) \
 		--universal --fork-strategy fewest --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" --output-file $(LOCK)

@@ -4,7 +4,7 @@ It keeps within a memory budget, loses as little of the answer as possible, and 
 lost. Start with `Join`.
 """
 
-from penstock import strategies
+from penstock import planning, strategies
 from penstock.budget import Budget
 from penstock.capacity import Prediction, Statistics
 from penstock.costs import Costs
@@ -21,6 +21,7 @@ from penstock.goals import MaxImportance, MaxSubset, Sample
 from penstock.importance import Histogram, Lookup
 from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
+from penstock.planning import Query
 from penstock.predicates import Band, Compare, Equal, Within
 from penstock.spec import Stream
 
@@ -38,6 +39,7 @@ __all__ = [
     "Metrics",
     "PenstockError",
     "Prediction",
+    "Query",
     "Replay",
     "Sample",
     "SchemaError",
@@ -49,6 +51,7 @@ __all__ = [
     "StreamMetrics",
     "Within",
     "estimate",
+    "planning",
     "progress",
     "strategies",
 ]

@@ -19,6 +19,7 @@ from penstock import __version__
 from penstock.capacity.command import explain
 from penstock.engine.kernel_cache import cache_folder
 from penstock.errors import PenstockError, SessionError
+from penstock.planning.command import plan
 from penstock.report import outputs
 from penstock.report.places import picture_place
 from penstock.report.recall_plots import save_recall_plot
@@ -53,6 +54,7 @@ bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 app.add_typer(bench, name="bench")
 app.add_typer(study, name="study")
 app.command()(explain)
+app.command()(plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.report.tables import Table
 from penstock.studies import (
+    ayad04_choice,
+    ayad04_example1,
+    ayad04_fig7,
     ayad05_offline,
     ayad05_random,
     ayad05_semantic,
@@ -52,6 +55,9 @@ STUDIES: Mapping[str, Study[Any, Any]] = {
     "ayad05-random": ayad05_random.STUDY,  # output against CPU, work being shed by lot
     "ayad05-semantic": ayad05_semantic.STUDY,  # by value, and what statistics may cost
     "ayad05-uniform": ayad05_uniform.STUDY,  # error of aggregates over a sample against CPU
+    "ayad04-example1": ayad04_example1.STUDY,  # what three plans of one query need
+    "ayad04-fig7": ayad04_fig7.STUDY,  # what is left of each with drop boxes
+    "ayad04-choice": ayad04_choice.STUDY,  # which plan to take then
     "coverage": coverage.STUDY,  # how far intervals of a sample can be trusted
     "drift": drift.STUDY,  # recall over time when the streams change
     "fairness": fairness.STUDY,  # importance against fairness between rows

@@ -1,0 +1,218 @@
+"""The command ``penstock plan``."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from penstock.budget import Budget
+from penstock.capacity.options import parse_costs, parse_share
+from penstock.errors import SpecificationError, must
+from penstock.planning.data_folder import read_folder
+from penstock.planning.drop_boxes import keep_within
+from penstock.planning.plan_text import node_words, processor_words
+from penstock.planning.query import Query
+from penstock.planning.tree import inputs_of, short
+from penstock.report import outputs
+from penstock.report.places import picture_place
+from penstock.report.plan_plots import OutputCurve, TreeBox, save_plan_plot
+from penstock.report.terminal import Terminal
+from penstock.wording import about, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.planning.plan import Plan
+    from penstock.planning.tree import Tree
+
+__all__ = ["plan"]
+
+_PICTURE = "penstock-plan.png"
+_SHOWN, _DRAWN, _POINTS = 8, 4, 32
+
+
+def plan(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERY.sql", help="A file with the query; - reads it from standard input."
+        ),
+    ],
+    *,
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="A sample of each stream and table, named after it: bids.parquet, people.csv.",
+        ),
+    ],
+    time: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COLUMN",
+            help="Time column of a stream; not needed if it has one column of timestamps.",
+        ),
+    ] = None,
+    cpu: Annotated[
+        str, typer.Option(metavar="SHARE", help="Share of each processor's time: 80%.")
+    ] = "100%",
+    rows: Annotated[
+        int | None,
+        typer.Option(help="Rows that all windows may hold.", show_default="no limit"),
+    ] = None,
+    processors: Annotated[int, typer.Option(min=1, help="Number of processors.")] = 1,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STEP=TIME,...",
+            help="What the steps arrival, insert, compare and result cost, in seconds.",
+            show_default="usual ones on Spark",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
+    ] = Path(_PICTURE),
+    json_file: outputs.JsonOption = None,
+) -> None:
+    """Choose a plan for a query over streams with windows, from a sample of them.
+
+    Measures rates and selectivities, says which plans are feasible and what each needs, and draws
+    how many results each gives with less of a processor. If none is feasible, it says how much of
+    each stream to drop. For example:
+
+    penstock plan query.sql --data samples --cpu 80%
+    """
+    terminal = Terminal()
+    text = _read(file)
+    picture = picture_place(output, "--output", _PICTURE)
+    figures = outputs.Figures(json_file)
+    budget = Budget(
+        cpu=parse_share(cpu, "--cpu", "80%"),
+        rows=rows,
+        costs=None if costs is None else parse_costs(costs),
+    )
+    with terminal.step(f"Reading {data} ..."):
+        folder = read_folder(text, data, _times(time or []))
+    query = Query(
+        text,
+        streams=folder.times,
+        tables=folder.stored,
+        schemas={name: table.schema for name, table in folder.tables.items()},
+    )
+    with terminal.step("Measuring rates and selectivities ..."):
+        statistics = query.measure(folder.tables)
+    with terminal.step("Comparing plans ..."):
+        chosen = query.optimize(statistics, budget=budget, processors=processors)
+        ranked = query.plans(statistics, budget=budget, processors=processors)
+    plans = [chosen, *(each for each in ranked if each.tree != chosen.tree)]
+    with terminal.step("Drawing the picture ..."):
+        _draw(picture, plans[:_DRAWN])
+    figures.write(
+        {
+            "rates": dict(statistics.rates),
+            "selectivities": dict(statistics.selectivities),
+            "plans": [_as_json(each) for each in plans],
+            "picture": str(picture),
+            "penstock": version("penstock"),
+        }
+    )
+    if figures.alone:
+        return
+    terminal.table(
+        ["plan", "feasible", "processor", "rows kept", "results per second"],
+        [_cells(each) for each in plans[:_SHOWN]],
+    )
+    if len(plans) > _SHOWN:
+        terminal.say(f"... and {len(plans) - _SHOWN} more.")
+    terminal.say()
+    for line in str(chosen).splitlines():
+        terminal.line(line)
+    for remark in folder.remarks:
+        terminal.say(remark)
+    terminal.say()
+    terminal.line(f"Results against the processor, and the plan: {picture}")
+    figures.point_out(terminal)
+
+
+def _read(file: Path) -> str:
+    if str(file) == "-":
+        return typer.get_text_stream("stdin").read()
+    if not file.is_file():
+        raise SpecificationError(must("QUERY.sql", "a file", str(file), "check the path"))
+    return file.read_text(encoding="utf-8")
+
+
+def _times(given: Sequence[str]) -> dict[str, str]:
+    times: dict[str, str] = {}
+    for each in given:
+        name, _, column = each.partition("=")
+        if not name or not column:
+            hint = "for example --time bids=at"
+            raise SpecificationError(must("--time", "NAME=COLUMN", each, hint))
+        times[name] = column
+    return times
+
+
+def _cells(each: Plan) -> tuple[str, ...]:
+    full = each.full
+    return (
+        short(each.tree, each.model.names),
+        "yes" if each.feasible else "no",
+        processor_words(full.cost),
+        about(full.memory),
+        about(each.rate) if each.feasible else f"{about(each.rate)} of {about(full.rate)}",
+    )
+
+
+def _as_json(each: Plan) -> dict[str, object]:
+    full = each.full
+    return {
+        "plan": short(each.tree, each.model.names),
+        "feasible": each.feasible,
+        "why": each.why,
+        "cost": full.cost,
+        "memory_rows": full.memory,
+        "full_rate": full.rate,
+        "rate": each.rate,
+        "kept": dict(each.kept),
+    }
+
+
+def _draw(picture: Path, plans: Sequence[Plan]) -> None:
+    chosen = plans[0]
+    most = 1.1 * max(min(each.full.cost for each in plans) * 2, chosen.bound)
+    processors = np.linspace(most / _POINTS, most, _POINTS)
+    curves = [
+        OutputCurve(
+            short(each.tree, each.model.names),
+            processors,
+            np.array([keep_within(each.full, each.model, float(x)).rate for x in processors]),
+        )
+        for each in plans
+    ]
+    save_plan_plot(
+        picture,
+        curves=curves,
+        bound=chosen.bound,
+        tree=_boxes(chosen, chosen.tree),
+        title="How much does each plan give with less of a processor?",
+        subtitle=_subtitle(chosen),
+    )
+
+
+def _subtitle(chosen: Plan) -> str:
+    needed, allowed = processor_words(chosen.full.cost), processor_words(chosen.bound)
+    left = "" if chosen.feasible else f", and gives {percent(chosen.recall)} of the results then"
+    return f"the chosen plan needs {needed} to give all results, has {allowed}{left}"
+
+
+def _boxes(chosen: Plan, tree: Tree) -> TreeBox:
+    nodes = {node.tree: node for node in chosen.estimate.nodes}
+    words, figures = node_words(
+        tree, chosen.query.parsed, chosen.model, nodes[tree], chosen.boxes.kept
+    )
+    return TreeBox(words, figures, tuple(_boxes(chosen, each) for each in inputs_of(tree)))

@@ -1,0 +1,113 @@
+"""What a query says, after it has been read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.durations import DurationLike
+    from penstock.predicates import Predicate
+
+__all__ = ["JoinCondition", "Parsed", "Source", "StreamSelection"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation of a query.
+
+    Attributes
+    ----------
+    name
+        As the query calls it.
+    origin
+        The stream or table that it is.
+    rows
+        Size of a window by rows, ``[ROWS n]``.
+    duration
+        Length of a window by time, ``[RANGE ...]``.
+    """
+
+    name: str
+    origin: str
+    rows: int | None = None
+    duration: DurationLike | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether all its rows are there at once: ``[UNBOUNDED]``."""
+        return self.rows is None and self.duration is None
+
+    @property
+    def window(self) -> str:
+        """The window, as a query writes it."""
+        if self.rows is not None:
+            return f"[ROWS {self.rows}]"
+        if self.duration is not None:
+            return f"[RANGE {self.duration}]" if self.duration else "[NOW]"
+        return "[UNBOUNDED]"
+
+
+@dataclass(frozen=True)
+class StreamSelection:
+    """A condition on one relation: any expression of Spark SQL.
+
+    Attributes
+    ----------
+    relation
+        Whose rows it tests.
+    text
+        The expression.
+    columns
+        That it needs.
+    """
+
+    relation: str
+    text: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JoinCondition:
+    """A condition between two relations.
+
+    Attributes
+    ----------
+    left, right
+        Relation and column.
+    predicate
+        As a join of the two would say it.
+    text
+        As the query says it.
+    follows
+        Whether it is not in the query, but follows from equalities that are.
+    """
+
+    left: tuple[str, str]
+    right: tuple[str, str]
+    predicate: Predicate
+    text: str
+    follows: bool = False
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A conjunctive query.
+
+    Attributes
+    ----------
+    sources
+        Its relations, in order.
+    selections, conditions
+        The parts of its WHERE clause.
+    output
+        Name and expression of each column of the result; empty for ``*``.
+    columns
+        Relation and column of all columns that it names.
+    """
+
+    sources: tuple[Source, ...]
+    selections: tuple[StreamSelection, ...]
+    conditions: tuple[JoinCondition, ...]
+    output: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]

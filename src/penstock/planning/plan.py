@@ -1,0 +1,195 @@
+"""`Plan`: how a query can be run, what that needs, and what is dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.errors import SpecificationError, must
+from penstock.planning.choose import Choice, choose, fits
+from penstock.planning.drop_boxes import DropBoxes, keep_within
+from penstock.planning.estimate import Estimator, PlanEstimate
+from penstock.planning.plan_text import plan_lines, processor_words, time_words
+from penstock.planning.search import Search, plans_by_split
+from penstock.planning.tree import short
+from penstock.planning.waiting import waiting_of
+from penstock.wording import about, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.budget import Budget
+    from penstock.planning.model import QueryModel
+    from penstock.planning.query import Query
+    from penstock.planning.tree import Tree
+
+__all__ = ["Plan", "plan_for", "ranked_plans"]
+
+# Above this the queues of random arrivals are too long for a figure to mean anything.
+_BUSY = 0.999
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """A plan of a query, and what the model says about it.
+
+    ``print(plan)`` shows the tree with rates, windows, cost, memory and drop boxes, whether it is
+    feasible, and why. `Query.optimize` makes it.
+
+    Attributes
+    ----------
+    query, model
+        The query and its numbers.
+    tree
+        The operators.
+    boxes
+        What is kept of each stream, and what that gives.
+    bound
+        Time that may be used per unit of time.
+    rows
+        Rows that may be kept; None for any number.
+    """
+
+    query: Query
+    model: QueryModel
+    tree: Tree
+    boxes: DropBoxes
+    bound: float
+    rows: float | None
+
+    @property
+    def full(self) -> PlanEstimate:
+        """What the plan needs if nothing is dropped."""
+        return Estimator(self.model).estimate(self.tree)
+
+    @property
+    def estimate(self) -> PlanEstimate:
+        """What the plan needs with its drop boxes."""
+        return Estimator(self.model).estimate_kept(self.tree, self.boxes.kept)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the plan keeps up with nothing dropped, within its memory."""
+        return fits(self.full.cost, self.bound) and self.fits_memory
+
+    @property
+    def fits_memory(self) -> bool:
+        """Whether its windows fit."""
+        return self.rows is None or fits(self.full.memory, self.rows)
+
+    @property
+    def kept(self) -> Mapping[str, float]:
+        """Share of each stream's rows that its drop box lets through."""
+        return self.boxes.kept
+
+    @property
+    def rate(self) -> float:
+        """Results per second, or per unit of numeric time, with its drop boxes."""
+        return self.boxes.rate
+
+    @property
+    def recall(self) -> float:
+        """Share of the results that are left with its drop boxes."""
+        return self.boxes.rate / self.full.rate if self.full.rate else 1.0
+
+    @property
+    def cost(self) -> float:
+        """Time per unit of time that it needs with its drop boxes."""
+        return self.boxes.cost
+
+    @property
+    def memory(self) -> float:
+        """Rows that it keeps with its drop boxes."""
+        return self.estimate.memory
+
+    @property
+    def why(self) -> str:
+        """Whether it is feasible, and why, in a sentence."""
+        full = self.full
+        needed, allowed = processor_words(full.cost), processor_words(self.bound)
+        of_a = "" if full.cost >= 10 else " of a processor"
+        if not self.fits_memory:
+            return (
+                f"not feasible: every plan keeps at least {about(full.memory)} rows, and "
+                f"{about(self.rows or 0)} are allowed; shorten windows"
+            )
+        if fits(full.cost, self.bound):
+            room = "" if self.rows is None else f", {about(full.memory)} of {about(self.rows)} rows"
+            return f"feasible: it needs {needed}{of_a}, and {allowed} is allowed{room}"
+        return (
+            f"not feasible without dropping rows: it would need {needed}{of_a}, and "
+            f"{allowed} is allowed; with drop boxes it gives {percent(self.recall)} of the results"
+        )
+
+    def __str__(self) -> str:
+        """Return the tree, and whether it is feasible."""
+        estimate = self.estimate
+        waiting = waiting_of(estimate, max(self.bound, 1e-300))
+        lines = [self.why, *plan_lines(self.query.parsed, self.model, estimate, self.boxes.kept)]
+        if waiting.utilization < _BUSY:
+            lines.append(
+                f"a result takes {time_words(waiting.response)} on average, and "
+                f"{about(waiting.rows)} rows wait"
+            )
+        else:
+            lines.append("all time is used, so that rows wait long: allow less, and keep head room")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Return the order of the joins, and the verdict."""
+        return f"<Plan {short(self.tree, self.model.names)}: {self.why}>"
+
+
+def plan_for(
+    query: Query,
+    model: QueryModel,
+    *,
+    budget: Budget | None = None,
+    processors: float = 1,
+    weights: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+) -> Plan:
+    """Return the best plan; see `Query.optimize`."""
+    bound, rows = _limits(budget, processors)
+    choice = choose(model, bound, rows=rows, weights=weights, minimum=minimum)
+    if choice is None:
+        tree = Search(model, memory_price=1.0, cost_weight=0.0).best()
+        full = Estimator(model).estimate(tree)
+        choice = Choice(tree, full, keep_within(full, model, max(bound, full.cost)))
+    return Plan(query, model, choice.tree, choice.boxes, bound, rows)
+
+
+def ranked_plans(
+    query: Query,
+    model: QueryModel,
+    *,
+    budget: Budget | None = None,
+    processors: float = 1,
+    weights: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+) -> list[Plan]:
+    """Return the best plan of each kind, ranked; see `Query.plans`."""
+    bound, rows = _limits(budget, processors)
+    estimator = Estimator(model)
+    plans = []
+    for tree in plans_by_split(model):
+        full = estimator.estimate(tree)
+        boxes = keep_within(full, model, bound, weights=weights, minimum=minimum)
+        plans.append(Plan(query, model, tree, boxes, bound, rows))
+    # Rounding must not decide between plans that give the same.
+    return sorted(
+        plans,
+        key=lambda each: (not each.fits_memory, -float(f"{each.boxes.value:.9g}"), each.full.cost),
+    )
+
+
+def _limits(budget: Budget | None, processors: float) -> tuple[float, float | None]:
+    if not processors > 0:
+        hint = "write processors=2 for two of them"
+        raise SpecificationError(must("processors", "above 0", processors, hint))
+    if budget is not None and budget.memory is not None:
+        hint = "give rows=...: the model counts rows, whose size it does not know"
+        raise SpecificationError(must("budget of a query", "in rows", budget, hint))
+    share = None if budget is None else budget.cpu_share
+    rows = None if budget is None or budget.rows is None else float(budget.rows)
+    return processors * (1.0 if share is None else share), rows

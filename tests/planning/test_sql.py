@@ -1,0 +1,278 @@
+"""Queries in SQL: what is read, and what is refused in which words."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.planning import QueryStatistics
+
+STREAMS = {"auctions": "opened_at", "bids": "at", "people": "joined_at"}
+MARKET = """
+SELECT a.id, b.price, p.name
+FROM auctions a [RANGE 7 DAYS], bids b [RANGE 1 HOUR], people p [ROWS 10000]
+WHERE a.id = b.auction AND b.bidder = p.id AND b.price > 100
+"""
+SCHEMAS = {
+    "auctions": pa.schema({"id": pa.int64(), "opened_at": pa.timestamp("us")}),
+    "bids": pa.schema(
+        {
+            "auction": pa.int64(),
+            "bidder": pa.string(),
+            "price": pa.float64(),
+            "at": pa.timestamp("us"),
+        }
+    ),
+    "people": pa.schema({"id": pa.string(), "name": pa.string(), "joined_at": pa.timestamp("us")}),
+}
+
+
+TWO = "SELECT * FROM auctions a [ROWS 5], bids b [ROWS 5] WHERE"
+
+
+def query(text: str, **options: object) -> ps.Query:
+    return ps.Query(text, streams=STREAMS, **options)  # type: ignore[arg-type]
+
+
+def joined(condition: str) -> ps.Query:
+    return query(" ".join([TWO, condition]))
+
+
+class TestReading:
+    def test_the_market(self) -> None:
+        parsed = query(MARKET).parsed
+        assert [each.window for each in parsed.sources] == [
+            "[RANGE 7 days]",
+            "[RANGE 1 hour]",
+            "[ROWS 10000]",
+        ]
+        assert [each.predicate for each in parsed.conditions] == [
+            ps.Equal(a="id", b="auction"),
+            ps.Equal(b="bidder", p="id"),
+        ]
+        assert [(each.relation, each.text) for each in parsed.selections] == [
+            ("b", "b.price > 100")
+        ]
+        assert parsed.output == (("id", "a.id"), ("price", "b.price"), ("name", "p.name"))
+
+    @pytest.mark.parametrize(
+        ("condition", "predicate"),
+        [
+            ("a.x = b.y", ps.Equal(a="x", b="y")),
+            ("a.x < b.y", ps.Compare("<", a="x", b="y")),
+            ("a.x <> b.y", ps.Compare("!=", a="x", b="y")),
+            ("b.y >= a.x", ps.Compare(">=", b="y", a="x")),
+            ("ABS(a.x - b.y) <= 2.5", ps.Within(2.5, a="x", b="y")),
+            ("b.y BETWEEN a.x - 1 AND a.x + 3", ps.Band(low=-1, high=3, a="x", b="y")),
+            ("b.y BETWEEN a.x AND a.x + 3", ps.Band(low=0, high=3, a="x", b="y")),
+        ],
+    )
+    def test_conditions(self, condition: str, predicate: object) -> None:
+        assert [each.predicate for each in joined(condition).parsed.conditions] == [predicate]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "SELECT * FROM auctions a [ROWS 5] JOIN bids b [ROWS 5] ON a.id = b.auction",
+            "SELECT * FROM auctions [ROWS 5] a, bids [ROWS 5] AS b WHERE (a.id = b.auction)",
+            "select * from auctions a [rows 5] cross join bids b [rows 5] where a.id = b.auction",
+        ],
+    )
+    def test_ways_to_write_the_same(self, text: str) -> None:
+        parsed = query(text).parsed
+        assert [(each.name, each.origin, each.rows) for each in parsed.sources] == [
+            ("a", "auctions", 5),
+            ("b", "bids", 5),
+        ]
+        assert [each.predicate for each in parsed.conditions] == [ps.Equal(a="id", b="auction")]
+
+    def test_any_expression_over_one_stream_is_a_selection(self) -> None:
+        condition = "(b.price > 100 OR upper(b.bidder) LIKE 'X%') AND a.id = b.auction"
+        parsed = joined(condition).parsed
+        assert [each.text for each in parsed.selections] == [
+            "b.price > 100 OR UPPER(b.bidder) LIKE 'X%'"
+        ]
+        assert parsed.selections[0].columns == ("price", "bidder")
+
+    def test_columns_without_a_prefix_are_found_by_the_schemas(self) -> None:
+        text = "SELECT price FROM auctions a [NOW], bids [NOW] WHERE id = auction AND price > 1"
+        parsed = query(text, schemas=SCHEMAS).parsed
+        assert parsed.conditions[0].predicate == ps.Equal(a="id", bids="auction")
+        assert parsed.output == (("price", "bids.price"),)
+
+    def test_the_window_of_the_stream_counts_where_the_query_has_none(self) -> None:
+        found = ps.Query(
+            "SELECT * FROM a, b [ROWS 3]",
+            streams={"a": ps.Stream(time="t", window="2 hours"), "b": "t"},
+        )
+        assert [each.window for each in found.parsed.sources] == ["[RANGE 2 hours]", "[ROWS 3]"]
+
+    def test_equalities_that_follow(self) -> None:
+        text = (
+            "SELECT * FROM auctions a [ROWS 5], bids b [ROWS 5], people p [ROWS 5] "
+            "WHERE a.x = b.y AND b.y = p.z"
+        )
+        last = query(text).parsed.conditions[-1]
+        assert (last.text, last.follows) == ("a.x = p.z", True)
+
+    def test_it_is_equal_to_itself_and_not_to_others(self) -> None:
+        assert query(MARKET) == query(MARKET)
+        assert hash(query(MARKET)) == hash(query(MARKET))
+        assert query(MARKET) != query(MARKET.replace("100", "200"))
+
+
+REFUSED = [
+    ("SELECT * FROM bids", r'window of stream "bids" at line 1, column 15 must be given'),
+    ("SELECT * FROM bids [UNBOUNDED]", r"must be given; got '\[UNBOUNDED\]'"),
+    ("SELECT * FROM bids [RANGE soon]", r"window at line 1, column 20 must be a duration"),
+    ("SELECT * FROM bids [ROWS 0]", r"window at line 1, column 20 must be a time, a number of"),
+    ("SELECT * FROM bidz [ROWS 9]", r'"bidz" at line 1, column 15 .* did you mean "bids"\?'),
+    ("SELECT *\nFROM bids b [NOW]\nWHERE c.x = 1", r"line 3, column 7 must be of one of b"),
+    ("SELECT * FROM bids [NOW], bids [NOW]", r'"bids" at line 1, column 27 must be a name of its'),
+    ("SELECT count(*) FROM bids [NOW]", r"query at line 1, column 8 must be without aggregates"),
+    ("SELECT x FROM bids [NOW] GROUP BY x", r"line 1, column 26 must be without GROUP BY"),
+    ("SELECT DISTINCT x FROM bids [NOW]", r"line 1, column 8 must be without DISTINCT"),
+    ("SELECT x FROM bids [NOW] LIMIT 3", r"line 1, column 26 must be without LIMIT"),
+    ("SELECT x FROM bids [NOW] WHERE x IN (SELECT 1)", r"must be without subqueries"),
+    ("SELECT x FROM (SELECT 1) y", r"must be without subqueries"),
+    ("DELETE FROM bids", r"must be one SELECT; got 'DELETE'"),
+    ("SELECT x FROM bids [NOW] WHERE", r"query at line 1, column \d+ must be SQL"),
+    ("SELECT FROM FROM", r"must be SQL"),
+    ("", r"query must be a text in SQL"),
+    (
+        "SELECT * FROM bids b [NOW] LEFT JOIN auctions a [NOW] ON a.id = b.auction",
+        r"JOIN at line 1, column 38 must be an inner one with ON; got 'LEFT'",
+    ),
+    (
+        "SELECT * FROM bids b [NOW], auctions a [NOW] WHERE a.x = b.y OR a.z = 1",
+        r"condition at line 1, column 52 must be a condition over one stream, or a comparison",
+    ),
+    (
+        "SELECT * FROM bids b [NOW], auctions a [NOW] WHERE a.x + 1 = b.y",
+        r"condition at line 1, column 52",
+    ),
+    ("SELECT x FROM bids b [NOW], auctions a [NOW]", r'"x" at line 1, column 8 .* write b.x'),
+    ("SELECT a.x, b.x FROM bids b [NOW], auctions a [NOW]", r"of another name than others"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_refused(text: str, message: str) -> None:
+    with pytest.raises(ps.SpecificationError, match=message):
+        query(text)
+
+
+def test_a_refusal_says_what_is_possible() -> None:
+    with pytest.raises(ps.SpecificationError, match=r"possible are SELECT columns FROM streams"):
+        query("SELECT sum(x) FROM bids [NOW]")
+
+
+class TestSchemas:
+    def test_an_unknown_column(self) -> None:
+        text = "SELECT b.prise FROM bids b [NOW]"
+        with pytest.raises(ps.SpecificationError, match=r'got \'prise\'; did you mean "price"\?'):
+            query(text, schemas=SCHEMAS)
+
+    def test_types_must_fit(self) -> None:
+        text = "SELECT * FROM bids b [NOW], people p [ROWS 3] WHERE b.auction = p.id"
+        with pytest.raises(ps.SchemaError, match=r"of one kind; got \('int64', 'string'\)"):
+            query(text, schemas=SCHEMAS)
+
+    def test_an_ambiguous_column(self) -> None:
+        text = "SELECT id FROM auctions [NOW], people [NOW]"
+        with pytest.raises(ps.SpecificationError, match=r"of one of auctions, people"):
+            query(text, schemas=SCHEMAS)
+
+
+class TestModel:
+    STATISTICS = QueryStatistics(
+        rates={"auctions": 1.0, "bids": 20.0, "people": 2.0},
+        selectivities={
+            "a.id=b.auction": (0.0, 0.001),
+            "b.bidder = p.id": 0.0001,
+            "b.price>100": 0.2,
+        },
+    )
+
+    def test_windows_and_selectivities(self) -> None:
+        model = query(MARKET).model(self.STATISTICS)
+        assert [each.window for each in model.relations] == [7 * 86_400, 72_000, 10_000]
+        assert [(each.selectivity, each.backward) for each in model.conditions] == [
+            (0.0, 0.001),
+            (0.0001, None),
+        ]
+        assert not model.single
+
+    def test_one_equality_of_three_can_be_one_operator(self) -> None:
+        text = (
+            "SELECT * FROM auctions a [NOW], bids b [ROWS 9], people p [ROWS 9] "
+            "WHERE a.x = b.x AND b.x = p.x"
+        )
+        numbers = QueryStatistics(
+            rates=self.STATISTICS.rates, selectivities={"a.x = b.x": 0.1, "b.x = p.x": 0.2}
+        )
+        model = query(text).model(numbers)
+        assert model.single
+        assert [each.selectivity for each in model.conditions] == [0.1, 0.2, 0.1]
+        assert len({each.group for each in model.conditions}) == 1
+
+    def test_what_is_missing_is_named(self) -> None:
+        numbers = QueryStatistics(rates=self.STATISTICS.rates)
+        with pytest.raises(ps.SpecificationError, match=r'the condition "a.id = b.auction"'):
+            query(MARKET).model(numbers)
+
+    def test_tables_are_unbounded(self) -> None:
+        found = ps.Query(
+            "SELECT * FROM bids b [ROWS 5], people p WHERE b.bidder = p.id",
+            streams={"bids": "at"},
+            tables=["people"],
+        )
+        numbers = QueryStatistics(
+            rates={"bids": 10.0},
+            selectivities={"b.bidder = p.id": 0.01},
+            cardinalities={"people": 100},
+        )
+        plan = found.optimize(numbers)
+        assert plan.model.relations[1].is_table
+        assert plan.rate == pytest.approx(10.0)
+        assert "p: people [UNBOUNDED]  table of 100 rows" in str(plan)
+
+
+class TestPlan:
+    def test_it_says_that_it_is_feasible(self) -> None:
+        plan = query(MARKET).optimize(TestModel.STATISTICS)
+        assert plan.feasible
+        assert plan.recall == 1
+        assert str(plan).startswith("feasible: it needs ")
+        assert "select b.price > 100" in str(plan)
+
+    def test_it_says_what_it_drops(self) -> None:
+        plan = query(MARKET).optimize(
+            TestModel.STATISTICS, budget=ps.Budget(cpu=1e-4, costs=ps.Costs.usual())
+        )
+        assert not plan.feasible
+        assert plan.cost == pytest.approx(1e-4, rel=1e-6)
+        assert 0 < plan.recall < 1
+        assert "with drop boxes it gives" in str(plan)
+        assert "drop box keeps" in str(plan)
+
+    def test_too_little_memory_is_said(self) -> None:
+        plan = query(MARKET).optimize(TestModel.STATISTICS, budget=ps.Budget(rows=1000))
+        assert not plan.feasible
+        assert "every plan keeps at least" in plan.why
+        assert "1,000 are allowed" in plan.why
+
+    def test_memory_in_bytes_is_refused(self) -> None:
+        with pytest.raises(ps.SpecificationError, match="budget of a query must be in rows"):
+            query(MARKET).optimize(TestModel.STATISTICS, budget=ps.Budget(memory="1GB"))
+
+    def test_no_processor_is_refused(self) -> None:
+        with pytest.raises(ps.SpecificationError, match="processors must be above 0; got 0"):
+            query(MARKET).optimize(TestModel.STATISTICS, processors=0)
+
+    def test_the_ranking_has_the_best_first(self) -> None:
+        plans = query(MARKET).plans(TestModel.STATISTICS)
+        best = query(MARKET).optimize(TestModel.STATISTICS)
+        assert plans[0].full.cost == pytest.approx(best.full.cost)
+        assert len(plans) == 3
