@@ -13,10 +13,9 @@ import numpy.typing as npt
 from numba import njit
 
 from penstock.statistics.harvest_greedy import budget_of
-from penstock.statistics.harvest_model import HarvestTable
 
 if TYPE_CHECKING:
-    from penstock.statistics.harvest_model import HarvestModel
+    from penstock.statistics.harvest_model import HarvestModel, HarvestTable
 
 __all__ = ["best_drop_boxes", "common_drop_box", "cost_of_boxes"]
 

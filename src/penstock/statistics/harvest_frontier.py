@@ -16,10 +16,9 @@ import numpy.typing as npt
 from numba import njit
 
 from penstock.statistics.harvest_greedy import budget_of, climb, evaluate
-from penstock.statistics.harvest_model import HarvestTable
 
 if TYPE_CHECKING:
-    from penstock.statistics.harvest_model import Harvest, HarvestModel
+    from penstock.statistics.harvest_model import Harvest, HarvestModel, HarvestTable
 
 __all__ = ["best_harvest"]
 
@@ -104,70 +103,49 @@ def search(table: HarvestTable, budget: float, points: int, taken: Integers) -> 
 def _by_frontiers(table: HarvestTable, budget: float, points: int, taken: Integers) -> None:
     m, hops = taken.shape
     most = points + 1
-    # By direction and hop: a point's cost, output, sub-windows, and place in the next frontier.
-    costs, outputs = np.zeros((m, hops + 1, most)), np.zeros((m, hops + 1, most))
-    counts = np.zeros((m, hops + 1, most), np.int64)
-    nexts = np.zeros((m, hops + 1, most), np.int64)
+    # By direction and hop: a point's cost and output, its sub-windows, its place in the next one.
+    figures = np.zeros((m, hops + 1, 2, most))
+    links = np.zeros((m, hops + 1, 2, most), np.int64)
     sizes = np.zeros(m, np.int64)
     for i in range(m):
-        sizes[i] = _frontier(
-            table, i, budget, points, costs[i], outputs[i], counts[i], nexts[i]
-        )
-    # Directions together: a point's places in the frontiers of the directions before, and of this.
-    joint_costs, joint_outputs = np.zeros((m, most)), np.zeros((m, most))
-    befores, owns = np.zeros((m, most), np.int64), np.zeros((m, most), np.int64)
+        sizes[i] = _frontier(table, i, budget, figures[i], links[i])
+    # Directions together: a point's place in the joint frontier before, and in its direction's.
+    joint = np.zeros((m, 2, most))
+    places = np.zeros((m, 2, most), np.int64)
     size = sizes[0]
-    joint_costs[0, :size] = costs[0, 0, :size]
-    joint_outputs[0, :size] = outputs[0, 0, :size]
-    owns[0, :size] = np.arange(size)
+    joint[0] = figures[0, 0]
+    places[0, 1] = np.arange(most)
     for i in range(1, m - 1):
-        size = _merge(
-            joint_costs[i - 1, :size],
-            joint_outputs[i - 1, :size],
-            costs[i, 0, : sizes[i]],
-            outputs[i, 0, : sizes[i]],
-            budget,
-            joint_costs[i],
-            joint_outputs[i],
-            befores[i],
-            owns[i],
-        )
+        own = figures[i, 0, :, : sizes[i]]
+        size = _merge(joint[i - 1, :, :size], own, budget, joint[i], places[i])
     # The last direction: the best that fits beside each point. Both are in ascending order.
     last = m - 1
-    best, before, own = -1.0, 0, 0
+    best, before, own_place = -1.0, 0, 0
     at = sizes[last] - 1
     for p in range(size):
-        while at > 0 and joint_costs[last - 1, p] + costs[last, 0, at] > budget:
+        while at > 0 and joint[last - 1, 0, p] + figures[last, 0, 0, at] > budget:
             at -= 1
-        found = joint_outputs[last - 1, p] + outputs[last, 0, at]
+        found = joint[last - 1, 1, p] + figures[last, 0, 1, at]
         if found > best:
-            best, before, own = found, p, at
+            best, before, own_place = found, p, at
     for i in range(last, -1, -1):
-        point = own
+        point = own_place
         for j in range(hops):
-            taken[i, j] = counts[i, j, point]
-            point = nexts[i, j, point]
+            taken[i, j] = links[i, j, 0, point]
+            point = links[i, j, 1, point]
         if i > 0:
-            own, before = owns[i - 1, before], befores[i - 1, before]
+            own_place, before = places[i - 1, 1, before], places[i - 1, 0, before]
 
 
 @njit(cache=True, error_model="numpy")
-def _frontier(
-    table: HarvestTable,
-    i: int,
-    budget: float,
-    points: int,
-    costs: Floats,
-    outputs: Floats,
-    counts: Integers,
-    nexts: Integers,
-) -> int:
+def _frontier(table: HarvestTable, i: int, budget: float, figures: Floats, links: Integers) -> int:
     """Build the frontier of a direction, from its last hop to its first; return its size.
 
     Costs and outputs of a hop are those of one partial result that reaches it. Points are put into
     buckets by the root of their cost, and of each bucket the one with the most output is kept.
     """
     hops = table.sizes.shape[1]
+    points = figures.shape[2] - 1
     # The most that what follows may cost, if as little as possible is taken before.
     limits = np.zeros(hops + 1)
     limits[0] = budget / max(table.rates[i], 1e-300)
@@ -177,76 +155,68 @@ def _frontier(
         if left < 0.0 or growth <= 0.0:
             return 1
         limits[j + 1] = left / growth
-    bucket_costs, bucket_outputs = np.zeros(points), np.zeros(points)
-    bucket_counts, bucket_nexts = np.zeros(points, np.int64), np.zeros(points, np.int64)
-    outputs[hops, 0] = 1.0
+    kept = np.zeros((2, points))
+    kept_links = np.zeros((2, points), np.int64)
+    figures[hops, 1, 0] = 1.0
     size = 1
     for j in range(hops - 1, -1, -1):
-        bucket_outputs[:] = 0.0
-        scale = points / limits[j]
+        kept[:] = 0.0
+        scale = points / limits[j] * points
         step = table.sizes[i, j] / table.steps[i, j]
         for count in range(1, table.steps[i, j] + 1):
             growth = table.yields[i, j, count] * table.matches[i, j]
             for p in range(size):
-                cost = step * count + growth * costs[j + 1, p]
+                cost = step * count + growth * figures[j + 1, 0, p]
                 if cost > limits[j]:
                     break
-                output = growth * outputs[j + 1, p]
-                bucket = min(points - 1, int(np.sqrt(cost * scale * points)))
-                kept = bucket_outputs[bucket]
-                if output > kept or (output == kept and cost < bucket_costs[bucket]):
-                    bucket_outputs[bucket], bucket_costs[bucket] = output, cost
-                    bucket_counts[bucket], bucket_nexts[bucket] = count, p
-        first = j == 0
-        size = 1 if first else 0  # a direction may also be left out
-        most = 0.0
-        factor = table.rates[i] if first else 1.0
-        for bucket in range(points):
-            if bucket_outputs[bucket] > most:
-                most = bucket_outputs[bucket]
-                costs[j, size], outputs[j, size] = bucket_costs[bucket] * factor, most * factor
-                counts[j, size], nexts[j, size] = bucket_counts[bucket], bucket_nexts[bucket]
-                size += 1
+                output = growth * figures[j + 1, 1, p]
+                bucket = min(points - 1, int(np.sqrt(cost * scale)))
+                if output > kept[1, bucket] or (
+                    output == kept[1, bucket] and cost < kept[0, bucket]
+                ):
+                    kept[0, bucket], kept[1, bucket] = cost, output
+                    kept_links[0, bucket], kept_links[1, bucket] = count, p
+        # A direction may also be left out: its first point.
+        begin = 1 if j == 0 else 0
+        size = _collect(kept, kept_links, figures[j, :, begin:], links[j, :, begin:], 0.0) + begin
         if size == 0:
             return 1
+    figures[0] *= table.rates[i]
     return size
 
 
 @njit(cache=True, error_model="numpy")
-def _merge(
-    costs: Floats,
-    outputs: Floats,
-    own_costs: Floats,
-    own_outputs: Floats,
-    budget: float,
-    joint_costs: Floats,
-    joint_outputs: Floats,
-    befores: Integers,
-    owns: Integers,
-) -> int:
+def _merge(before: Floats, own: Floats, budget: float, joint: Floats, places: Integers) -> int:
     """Put a direction beside those before it; return the size of the joint frontier."""
-    points = joint_costs.size - 1
-    bucket_costs, bucket_outputs = np.zeros(points), np.full(points, -1.0)
-    bucket_befores, bucket_owns = np.zeros(points, np.int64), np.zeros(points, np.int64)
+    points = joint.shape[1] - 1
+    kept = np.full((2, points), -1.0)
+    kept_places = np.zeros((2, points), np.int64)
     scale = points / budget
-    for p in range(costs.size):
-        for q in range(own_costs.size):
-            cost = costs[p] + own_costs[q]
+    for p in range(before.shape[1]):
+        for q in range(own.shape[1]):
+            cost = before[0, p] + own[0, q]
             if cost > budget:
                 break
-            output = outputs[p] + own_outputs[q]
+            output = before[1, p] + own[1, q]
             bucket = min(points - 1, int(cost * scale))
-            kept = bucket_outputs[bucket]
-            if output > kept or (output == kept and cost < bucket_costs[bucket]):
-                bucket_outputs[bucket], bucket_costs[bucket] = output, cost
-                bucket_befores[bucket], bucket_owns[bucket] = p, q
+            if output > kept[1, bucket] or (output == kept[1, bucket] and cost < kept[0, bucket]):
+                kept[0, bucket], kept[1, bucket] = cost, output
+                kept_places[0, bucket], kept_places[1, bucket] = p, q
+    return _collect(kept, kept_places, joint, places, -1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def _collect(
+    kept: Floats, kept_links: Integers, figures: Floats, links: Integers, least: float
+) -> int:
+    """Copy what puts out more than all cheaper buckets; return how many these are."""
     size = 0
-    most = -1.0
-    for bucket in range(points):
-        if bucket_outputs[bucket] > most:
-            most = bucket_outputs[bucket]
-            joint_costs[size], joint_outputs[size] = bucket_costs[bucket], most
-            befores[size], owns[size] = bucket_befores[bucket], bucket_owns[bucket]
+    most = least
+    for bucket in range(kept.shape[1]):
+        if kept[1, bucket] > most:
+            most = kept[1, bucket]
+            figures[:, size] = kept[:, bucket]
+            links[:, size] = kept_links[:, bucket]
             size += 1
     return size
 

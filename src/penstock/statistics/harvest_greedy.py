@@ -9,10 +9,9 @@ import numpy.typing as npt
 from numba import njit
 
 from penstock.errors import SpecificationError, must
-from penstock.statistics.harvest_model import HarvestTable
 
 if TYPE_CHECKING:
-    from penstock.statistics.harvest_model import Harvest, HarvestModel
+    from penstock.statistics.harvest_model import Harvest, HarvestModel, HarvestTable
 
 __all__ = ["Metric", "Way", "budget_of", "climb", "greedy"]
 
@@ -217,4 +216,3 @@ def descend(table: HarvestTable, budget: float, metric: int, taken: Integers) ->
         costs[u], outputs[u] = new_costs[u, v], new_outputs[u, v]
         changed = u
     return tried
-

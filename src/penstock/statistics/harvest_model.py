@@ -102,7 +102,9 @@ class HarvestModel:
         """Check that all arrays are of the same streams."""
         m = self.rates.size
         if m < 2:
-            raise SpecificationError(must("rates", "those of two streams or more", m, "add a stream"))
+            raise SpecificationError(
+                must("rates", "those of two streams or more", m, "add a stream")
+            )
         shapes = {
             "windows": (m,),
             "selectivity": (m, m),
@@ -152,7 +154,7 @@ class HarvestModel:
 
     @property
     def streams(self) -> int:
-        """M, the number of streams."""
+        """The number of streams, m."""
         return self.rates.size
 
     @cached_property

@@ -43,6 +43,6 @@ def join_orders(selectivity: Floats) -> Integers:
     count = len(selectivity)
     orders = np.empty((count, count - 1), np.int64)
     for i in range(count):
-        others = [other for other in range(count) if other != i]
-        orders[i] = sorted(others, key=lambda other, i=i: (selectivity[i, other], other))
+        ascending = np.argsort(selectivity[i], kind="stable")
+        orders[i] = ascending[ascending != i]
     return orders

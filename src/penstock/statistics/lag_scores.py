@@ -61,8 +61,8 @@ def lag_scores(
     independent. Departs from the paper where `probed` is the first stream: the lag to it is known,
     so L_i is read directly instead of being spread over a bucket of L_1.
     """
-    near = length * np.arange(count)
-    far = near + length
+    near: Floats = length * np.arange(count, dtype=np.float64)
+    far: Floats = near + length
     if arriving == 0:
         # Equation 1: A_{1,l} = -A_{l,1}.
         return np.asarray(histograms[probed].share(-far, -near))
@@ -71,8 +71,9 @@ def lag_scores(
         return np.asarray(own.share(near, far))
     # Equation 2: the sum over buckets v of L_l[v] L_i(b [k-1, k] + middle of v).
     other = histograms[probed]
-    middles = other.middles[:, None]
-    return other.shares @ np.asarray(own.share(near + middles, far + middles))
+    middles: Floats = other.middles[:, None]
+    scores: Floats = other.shares @ np.asarray(own.share(near + middles, far + middles))
+    return scores
 
 
 def all_lag_scores(

@@ -53,7 +53,7 @@ class SubWindows:
 
     @property
     def count(self) -> int:
-        """n = ceil(w / b), sub-windows of the window."""
+        """Sub-windows of the window: n = ceil(w / b)."""
         return math.ceil(self.window / self.length - 1e-9)  # 0.3 / 0.1 is a little above 3
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -133,7 +134,7 @@ def _pieces(
 ) -> list[tuple[float, float, float]]:
     """Return from when to when rates have which factor."""
     starts = [0.0, *(time for time, _ in changes)]
-    if any(later <= earlier for earlier, later in zip(starts, starts[1:], strict=False)):
+    if any(later <= earlier for earlier, later in pairwise(starts)):
         raise SpecificationError(
             must("changes", "times above 0 in ascending order", list(changes), "sort them")
         )

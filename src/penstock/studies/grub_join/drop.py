@@ -36,9 +36,7 @@ class RandomDrop:
         gamma of the throttle.
     """
 
-    def __init__(
-        self, boxes: Literal["best", "common"] = "best", *, boost: float = 1.2
-    ) -> None:
+    def __init__(self, boxes: Literal["best", "common"] = "best", *, boost: float = 1.2) -> None:
         self.boxes = boxes
         self.throttle = Throttle(boost=boost)
 

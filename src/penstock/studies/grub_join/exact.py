@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.studies.grub_join.policy import Settings, selectivities
 from penstock.statistics.join_orders import join_orders
+from penstock.studies.grub_join.policy import Settings, selectivities
 
 if TYPE_CHECKING:
     from penstock.studies.grub_join.policy import Interval

@@ -166,7 +166,8 @@ def _join(
         if is_shredded:
             step = 1.0 / rules.first_part if j == 0 else 1.0
             other = rules.orders[i, j]
-            sizes[j] = _copy(state, other, now - rules.windows[other], now, step, 0, times[j], values[j])
+            span = (now - rules.windows[other], now)
+            sizes[j] = _copy(state, other, span, step, 0, times[j], values[j])
             continue
         for rank in range(rules.parts.shape[2]):
             part = rules.parts[i, j, rank]
@@ -174,9 +175,8 @@ def _join(
                 break
             newest = now - rules.length * rules.places[i, j, rank]
             oldest = max(newest - part * rules.length, now - rules.windows[rules.orders[i, j]])
-            sizes[j] = _copy(
-                state, rules.orders[i, j], oldest, newest, 1.0, sizes[j], times[j], values[j]
-            )
+            span = (oldest, newest)
+            sizes[j] = _copy(state, rules.orders[i, j], span, 1.0, sizes[j], times[j], values[j])
         if sizes[j] == 0:
             return 0.0, 0.0
     # Depth first through the hops: least and greatest value of a partial result by depth.
@@ -201,7 +201,9 @@ def _join(
                 tally.faced[i, other] += sizes[depth]
                 tally.found[i, other] += found
                 if found:
-                    _note(rules, tally, i, depth, members, times, values, sizes[depth], low, high)
+                    size = sizes[depth]
+                    last = times[depth, :size][(low <= own[:size]) & (own[:size] <= high)]
+                    _note(rules, tally, other, members, last)
             depth -= 1
             continue
         p = places[depth]
@@ -225,55 +227,36 @@ def _join(
 
 
 @njit(cache=True, error_model="numpy")
-def _note(
-    rules: Rules,
-    tally: Tally,
-    i: int,
-    depth: int,
-    members: Floats,
-    times: Floats,
-    values: Floats,
-    size: int,
-    low: float,
-    high: float,
-) -> None:
-    """Count the lags of results to the first stream."""
+def _note(rules: Rules, tally: Tally, last: int, members: Floats, times: Floats) -> None:
+    """Count the lags of results to the first stream; they differ in their row of one stream."""
     m, buckets = tally.lags.shape
-    for p in range(size):
-        if low <= values[depth, p] <= high:
-            members[rules.orders[i, depth]] = times[depth, p]
-            for stream in range(m):
-                lag = members[stream] - members[0]
-                bucket = int((lag + rules.windows[stream]) / rules.bucket)
-                tally.lags[stream, min(max(bucket, 0), buckets - 1)] += 1.0
+    for time in times:
+        members[last] = time
+        for stream in range(m):
+            lag = members[stream] - members[0]
+            bucket = int((lag + rules.windows[stream]) / rules.bucket)
+            tally.lags[stream, min(max(bucket, 0), buckets - 1)] += 1.0
 
 
 @njit(cache=True, error_model="numpy")
 def _copy(
     state: State,
     stream: int,
-    oldest: float,
-    newest: float,
+    span: tuple[float, float],
     step: float,
     size: int,
     times: Floats,
     values: Floats,
 ) -> int:
-    """Copy the rows of a window after a time and up to another behind those copied before."""
+    """Copy the rows of a span of a window, each or every so many, behind those copied before."""
     held = state.window_times[stream, : state.window_sizes[stream]]
-    first = np.searchsorted(held, oldest, side="right")
-    end = np.searchsorted(held, newest, side="right")
-    if step == 1.0:
-        for p in range(first, end):
-            times[size] = held[p]
-            values[size] = state.window_values[stream, p]
-            size += 1
-        return size
-    place = first + 0.5 * step
+    first = np.searchsorted(held, span[0], side="right")
+    end = np.searchsorted(held, span[1], side="right")
+    place = first + 0.5 * (step - 1.0)
     while place < end:
-        p = int(place)
-        times[size] = held[p]
-        values[size] = state.window_values[stream, p]
+        row = int(place)
+        times[size] = held[row]
+        values[size] = state.window_values[stream, row]
         size += 1
         place += step
     return size
