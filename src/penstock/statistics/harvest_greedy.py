@@ -24,6 +24,8 @@ Way = Literal["forward", "reverse", "double-sided"]
 _METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 # The sum of steps may exceed C(1) by a rounding error.
 _TOLERANCE: Final = 1.0 + 1e-9
+# Scores closer than this are equal: rounding errors must not decide.
+_TIE: Final = 1e-12
 
 
 def greedy(
@@ -160,7 +162,7 @@ def climb(table: HarvestTable, budget: float, metric: int, taken: Integers) -> i
                     score = gain / more
                 else:
                     score = np.inf if gain > 0.0 else 0.0
-                if score > best and gain > 0.0:
+                if score > best * (1.0 + _TIE) and gain > 0.0:
                     best, u, v = score, i, j
         if u < 0:
             return tried
@@ -207,7 +209,7 @@ def descend(table: HarvestTable, budget: float, metric: int, taken: Integers) ->
                     score = (output - lost) / max(cost - saved, 1e-300)
                 else:
                     score = -lost / saved
-                if score > best:
+                if u < 0 or score > best + _TIE * abs(best):
                     best, u, v = score, i, j
         if taken[u, v] > 1:
             taken[u, v] -= 1

@@ -41,7 +41,7 @@ _PENS = {
     "best-output": Pen("BestOutput", ORANGE, (0, (2, 1))),
     "best-output-per-cost": Pen("BestOutputPerCost", GREEN, (0, (6, 2))),
     "reverse": Pen("best-delta, reverse", BLUE, (0, (2, 1))),
-    "best-delta": Pen("BestDelta...", VERMILION),
+    "best-delta": Pen("BestDeltaOutput-\nPerDeltaCost", VERMILION),
     "best_harvest": Pen("Penstock's\nbest_harvest", BLACK),
 }
 _THROTTLES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -133,14 +133,14 @@ def _table(rows: Sequence[OptimalityRow]) -> Table:
         for kind, throttle in keys
     ]
     headings = [
-        f"{_PENS[name].label}\n{what}".replace("\nbest", " best")
+        f"{_PENS[name].label}\n{what}".replace("-\nPer", "Per").replace("\nbest", " best")
         for name in CONTENDERS
         for what in ("mean", "least")
     ]
     notes = ["Output as a share of the optimum's: the mean over the problems, and the least."]
     for name in ("best-delta", "best_harvest"):
         own = [row for row in rows if row.contender == name]
-        label = _PENS[name].label.replace("\n", " ")
+        label = _PENS[name].label.replace("-\n", "").replace("\n", " ")
         notes.append(
             f"{label}: lowest mean {min(row.mean for row in own):.4f}, "
             f"least of all runs {min(row.worst for row in own):.3f}."
