@@ -8,8 +8,8 @@ import matplotlib.image
 import pytest
 
 from penstock.studies import STUDIES
-from penstock.studies.gedik05_fig7 import OptimalityPoint
 from penstock.studies.gedik05_fig7 import STUDY as FIG7
+from penstock.studies.gedik05_fig7 import OptimalityPoint
 from penstock.studies.grub_points import GrubPoint, gain, measure_grub
 from penstock.studies.harvest_problems import KINDS, Kind
 from penstock.studies.run import measure_here

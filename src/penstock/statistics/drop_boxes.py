@@ -54,10 +54,11 @@ def best_drop_boxes(model: HarvestModel, throttle: float) -> Floats:
     ...     length=10.0,
     ...     selectivity=np.full((3, 3), 0.01),
     ...     scores=np.ones((3, 3, 1)),
+    ...     orders=[[1, 2], [2, 0], [0, 1]],
     ... )
     >>> x = best_drop_boxes(model, 0.1)
     >>> x.round(3).tolist(), round(cost_of_boxes(model, x) / model.full_cost, 6)
-    ([0.166, 0.5, 0.5], 0.1)
+    ([0.194, 0.581, 0.581], 0.1)
 
     References
     ----------

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["STUDY"]
 
 _STREAMS = (3, 4, 5)
+_SMALL, _LARGE = 10, 100  # rows: as in the paper, and one second
 
 
-def _key(point: GrubPoint) -> tuple[str, int]:
-    return ("not aligned" if any(point.lags) else "aligned", len(point.lags))
+def _key(point: GrubPoint) -> tuple[str, int, int]:
+    return ("not aligned" if any(point.lags) else "aligned", point.buffer, len(point.lags))
 
 
 def _table(rows: Sequence[GrubRow]) -> Table:
@@ -42,10 +43,11 @@ def _table(rows: Sequence[GrubRow]) -> Table:
         outputs = [f"{found[key, contender][0]:,.0f}" for contender in PENS]
         works = [f"{100 * found[key, contender][1]:.0f}" for contender in PENS]
         gains = [gain(found[key, each][0], peer) for each in ("grub-greedy", "grub")]
-        lines.append((key[0], str(key[1]), *outputs, *gains, *works))
+        lines.append((key[0], str(key[1]), str(key[2]), *outputs, *gains, *works))
     names = [pen.label.replace("\n", " ") for pen in PENS.values()]
     headings = (
         "streams",
+        "buffer\nrows",
         "m",
         *(f"{name}\nresults/s" for name in names),
         "gain\nas printed",
@@ -56,7 +58,7 @@ def _table(rows: Sequence[GrubRow]) -> Table:
 
 
 def _draw(rows: Sequence[GrubRow], path: Path) -> None:
-    found = mean_rows(rows, _key)
+    found = mean_rows([row for row in rows if row.point.buffer == _SMALL], _key)
     streams = sorted({len(row.point.lags) for row in rows})
     top = 1.05 * max(each[0] for each in found.values()) / 1000.0
     panels = [
@@ -66,7 +68,7 @@ def _draw(rows: Sequence[GrubRow], path: Path) -> None:
                 Line(
                     pen,
                     np.array(streams, np.float64),
-                    np.array([found[(name, m), contender][0] for m in streams]) / 1000.0,
+                    np.array([found[(name, _SMALL, m), contender][0] for m in streams]) / 1000.0,
                 )
                 for contender, pen in PENS.items()
             ],
@@ -86,9 +88,19 @@ def _draw(rows: Sequence[GrubRow], path: Path) -> None:
     )
 
 
-def _grid(streams: Sequence[int], seeds: int, duration: float = 60.0) -> tuple[GrubPoint, ...]:
+def _grid(
+    streams: Sequence[int], seeds: int, buffer: int = _SMALL, duration: float = 60.0
+) -> tuple[GrubPoint, ...]:
     return tuple(
-        GrubPoint(contender, 100.0, lags[:m], DEVIATIONS[:m], duration=duration, seed=seed)
+        GrubPoint(
+            contender,
+            100.0,
+            lags[:m],
+            DEVIATIONS[:m],
+            buffer=buffer,
+            duration=duration,
+            seed=seed,
+        )
         for lags in (ALIGNED, APART)
         for m in streams
         for contender in PENS
@@ -100,7 +112,7 @@ STUDY = Study(
     id="gedik05-fig13",
     title="output of GrubJoin and RandomDrop against the number of streams",
     reference="Gedik, Wu, Yu and Liu 2005, figure 13",
-    grid=_grid(_STREAMS, 3),
+    grid=(*_grid(_STREAMS, 3), *_grid(_STREAMS, 3, _LARGE)),
     quick_grid=_grid((3, 4), 1, duration=30.0),
     run=measure_grub,
     table=_table,

@@ -76,7 +76,7 @@ STUDY = Study(
     id="gedik05-fig15",
     title="rows that full input buffers drop against their size",
     reference="Gedik, Wu, Yu and Liu 2005, figure 15",
-    grid=_grid(_RATES, _SECONDS, 5),
+    grid=_grid(_RATES, _SECONDS, 3),
     quick_grid=_grid((120.0,), (0.05, 1.0), 1, duration=30.0),
     run=measure_grub,
     table=_table,

@@ -44,7 +44,7 @@ _PENS = {
     "best-delta": Pen("BestDeltaOutput-\nPerDeltaCost", VERMILION),
     "best_harvest": Pen("Penstock's\nbest_harvest", BLACK),
 }
-_THROTTLES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_THROTTLES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _PROBLEMS = 500
 
 
