@@ -16,7 +16,6 @@ from penstock.statistics.throttle import Throttle
 from penstock.studies.harvest_problems import problem
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("streams", [2, 3, 5])
 @pytest.mark.parametrize("throttle", [0.05, 0.3, 0.8])
 def test_boxes_are_those_of_scipy(streams: int, throttle: float) -> None:

@@ -138,6 +138,18 @@ class TestRandomDrop:
         assert 0.5 * exact.work / 3 < run.work <= 1.05 * exact.work / 3
         assert 0.0 < run.output < 0.6 * exact.output
 
+    def test_the_speed_of_the_machine_may_be_known(self) -> None:
+        policy = RandomDrop("common", speed=1e5)
+        policy.begin(np.full(3, 20.0), 2.0)
+        ones = np.full(3, 500)
+        interval = Interval(
+            5.0, ones, ones, ones, np.full((3, 3), 1000.0), np.ones((3, 3)), np.ones((3, 80))
+        )
+        settings = policy.adapt(interval)
+        # 100 rows/s of three streams, 2,000 rows in a window, 2 of which match a row.
+        assert policy.fraction == pytest.approx(1e5 / (300 * (2_000 + 2 * 2_000)))
+        assert (settings.boxes < 1.0).all()
+
     def test_with_enough_time_nothing_is_dropped(self) -> None:
         streams = lagged_streams(rate=30.0, duration=30.0)
         exact, drop = (

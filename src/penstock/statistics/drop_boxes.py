@@ -25,7 +25,7 @@ Integers = npt.NDArray[np.int64]
 _BISECTIONS: Final = 60
 # Sweeps over the streams for each price, and the relative change below which they end.
 _SWEEPS: Final = 500
-_CHANGE: Final = 1e-12
+_CHANGE: Final = 1e-10
 
 
 def best_drop_boxes(model: HarvestModel, throttle: float) -> Floats:
@@ -133,9 +133,9 @@ def _solve(table: HarvestTable, orders: Integers, budget: float, boxes: Floats) 
     # What a stream may take part in: from nothing to more than all.
     low, high = 0.0, 2.0 * _parts(table, orders, np.ones(m), parts)
     found = np.zeros(m)
+    trial = np.ones(m)  # each solution is near the one before
     for _ in range(_BISECTIONS):
         allowed = (low + high) / 2.0
-        trial = np.ones(m)
         for _sweep in range(_SWEEPS):
             change = 0.0
             for i in range(m):

@@ -37,7 +37,7 @@ def _table(rows: Sequence[GrubRow]) -> Table:
         share = dropped / (3.0 * rate)
         first = smallest.setdefault(rate, share)
         less = f"{100 * (1 - share / first):.0f}" if first > 0.0 else "0"
-        lines.append((f"{rate:g}", f"{seconds:g}", f"{100 * share:.1f}", less, f"{output:,.0f}"))
+        lines.append((f"{rate:g}", f"{seconds:.2f}", f"{100 * share:.1f}", less, f"{output:,.0f}"))
     headings = ("rows/s", "buffer\ns", "dropped\n%", "less than with\nthe smallest %", "results/s")
     return Table(headings, lines, ["Three streams with lags; GrubJoin as printed."], names=0)
 
@@ -47,7 +47,7 @@ def _draw(rows: Sequence[GrubRow], path: Path) -> None:
     lines = []
     for rate, colour in zip(sorted({row.point.rate for row in rows}), _COLOURS, strict=False):
         seconds = sorted({_key(row.point)[1] for row in rows if row.point.rate == rate})
-        y = np.array([found[(rate, each), _CONTENDER][2] / (3.0 * rate) for each in seconds])
+        y = np.array([found[(rate, each), _CONTENDER][2] / (0.03 * rate) for each in seconds])
         lines.append(Line(Pen(f"{rate:g} rows/s", colour, "solid", "o"), np.array(seconds), y))
     save_panels_plot(
         path,
@@ -57,7 +57,7 @@ def _draw(rows: Sequence[GrubRow], path: Path) -> None:
         x_title="size of the buffers (seconds of their stream)",
         y_title="rows dropped (%)",
         columns=1,
-        y_top=0.4,
+        y_percent=False,
     )
 
 

@@ -25,19 +25,29 @@ Floats = npt.NDArray[np.float64]
 class RandomDrop:
     """Rows are dropped by lot, as many of each stream as is best for the work that is allowed.
 
-    How much is allowed follows from the same feedback as GrubJoin's, so that both spend alike.
+    As in the paper boxes are set by the rates of the streams. How much is allowed is known (the
+    speed of the machine), or it follows from the same feedback as GrubJoin's.
 
     Parameters
     ----------
     boxes
         ``"best"``: one box for each stream, by the geometric programme. ``"common"``: the same
         share of all streams.
+    speed
+        Comparisons that the machine makes in a unit of time; None to follow the feedback.
     boost
-        gamma of the throttle.
+        gamma of the throttle; of no use if the speed is known.
     """
 
-    def __init__(self, boxes: Literal["best", "common"] = "best", *, boost: float = 1.2) -> None:
+    def __init__(
+        self,
+        boxes: Literal["best", "common"] = "best",
+        *,
+        speed: float | None = None,
+        boost: float = 1.2,
+    ) -> None:
         self.boxes = boxes
+        self.speed = speed
         self.throttle = Throttle(boost=boost)
 
     @property
@@ -54,9 +64,6 @@ class RandomDrop:
 
     def adapt(self, interval: Interval) -> Settings:
         """Set the throttle, and the boxes by rates and selectivities."""
-        z = self.throttle.adapt(
-            popped=float(interval.popped.sum()), pushed=float(interval.pushed.sum())
-        )
         self.faced = self.faced + interval.faced
         self.found = self.found + interval.found
         selectivity = selectivities(self.faced, self.found)
@@ -69,6 +76,13 @@ class RandomDrop:
             counts=np.ones(m, np.int64),
             scores=np.ones((m, m, 1)),
         )
+        if self.speed is None:
+            self.throttle.adapt(
+                popped=float(interval.popped.sum()), pushed=float(interval.pushed.sum())
+            )
+        else:
+            self.throttle.fraction = min(1.0, self.speed / model.full_cost)
+        z = self.fraction
         if self.boxes == "best":
             boxes = best_drop_boxes(model, z)
         else:
