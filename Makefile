@@ -8,7 +8,8 @@ LOCK := requirements.lock
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow crash cluster lint bench docs lock format clean kernels java
 
-KERNELS := $(wildcard src/penstock/engine/kernels/*.py src/penstock/engine/retention/*.py)
+KERNELS := $(wildcard src/penstock/engine/kernels/*.py src/penstock/engine/retention/*.py \
+	src/penstock/statistics/harvest_*.py)
 FRESH := $(VENV)/.kernels
 COMPILED := $(VENV)/.compiled
 

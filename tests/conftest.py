@@ -69,6 +69,8 @@ LATER = (
     "tests/strategies/test_sampling.py::*",
     "tests/studies/test_ayad05.py::*",
     "tests/studies/test_drift.py::*",
+    "tests/studies/test_gedik05.py::*",
+    "tests/studies/test_grub_join.py::*",
     "tests/studies/test_kulkarni08.py::*",
     "tests/studies/test_sampling.py::*",
     "tests/studies/test_srivastava04.py::*",

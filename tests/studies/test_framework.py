@@ -97,7 +97,7 @@ def test_titles_are_lines_for_a_list(name: str) -> None:
     assert study.title
     assert not study.title.endswith(".")
     assert study.reference == "our own" or study.id.startswith(
-        ("ayad04", "ayad05", "kulkarni08", "srivastava04")
+        ("ayad04", "ayad05", "gedik05", "kulkarni08", "srivastava04")
     )
 
 

@@ -20,6 +20,16 @@ from penstock.studies import (
     coverage,
     drift,
     fairness,
+    gedik05_fig2,
+    gedik05_fig7,
+    gedik05_fig8,
+    gedik05_fig9,
+    gedik05_fig10,
+    gedik05_fig11,
+    gedik05_fig12,
+    gedik05_fig13,
+    gedik05_fig14,
+    gedik05_fig15,
     kulkarni08_fig2,
     kulkarni08_fig3,
     kulkarni08_fig4,
@@ -58,6 +68,16 @@ STUDIES: Mapping[str, Study[Any, Any]] = {
     "ayad04-example1": ayad04_example1.STUDY,  # what three plans of one query need
     "ayad04-fig7": ayad04_fig7.STUDY,  # what is left of each with drop boxes
     "ayad04-choice": ayad04_choice.STUDY,  # which plan to take then
+    "gedik05-fig2": gedik05_fig2.STUDY,  # the throttle follows the rates
+    "gedik05-fig7": gedik05_fig7.STUDY,  # greedy harvest fractions against the optimum
+    "gedik05-fig8": gedik05_fig8.STUDY,  # time to set them, by sub-windows
+    "gedik05-fig9": gedik05_fig9.STUDY,  # by throttle fraction
+    "gedik05-fig10": gedik05_fig10.STUDY,  # from three sides
+    "gedik05-fig11": gedik05_fig11.STUDY,  # results of GrubJoin against rates
+    "gedik05-fig12": gedik05_fig12.STUDY,  # against how much time says of values
+    "gedik05-fig13": gedik05_fig13.STUDY,  # against the number of streams
+    "gedik05-fig14": gedik05_fig14.STUDY,  # against the adaptation interval
+    "gedik05-fig15": gedik05_fig15.STUDY,  # rows dropped against buffers
     "coverage": coverage.STUDY,  # how far intervals of a sample can be trusted
     "drift": drift.STUDY,  # recall over time when the streams change
     "fairness": fairness.STUDY,  # importance against fairness between rows

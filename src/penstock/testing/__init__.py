@@ -6,6 +6,7 @@ name                                              what it returns
 `market`                                          auctions and bids, most bids near the end
 `news`                                            two agencies that report the same stories
 `age_model`, `frequency_model`                    the synthetic streams of Srivastava and Widom
+`lagged_streams`                                  the synthetic streams of GrubJoin, with lags
 `exact_join`, `expected_rows`, `canonical_rows`   expected results, in a comparable form
 `cut`, `cut_rows`                                 tables cut into micro-batches
 `FakeClock`                                       a clock that a test moves
@@ -28,6 +29,7 @@ from penstock.testing.arrivals import ArrivalLaw, arrival_times
 from penstock.testing.clock import FakeClock
 from penstock.testing.exact import exact_join
 from penstock.testing.frequency_model import Correlation, FrequencyModel, frequency_model
+from penstock.testing.lagged_streams import LaggedStreams, lagged_streams
 from penstock.testing.market import BID_RUSH, Market, market
 from penstock.testing.news import NEWS_HOURS, News, news
 from penstock.testing.rows import canonical_rows, expected_rows
@@ -44,6 +46,7 @@ __all__ = [
     "Correlation",
     "FakeClock",
     "FrequencyModel",
+    "LaggedStreams",
     "Market",
     "News",
     "age_model",
@@ -57,6 +60,7 @@ __all__ = [
     "expected_rows",
     "frequency_model",
     "increasing",
+    "lagged_streams",
     "market",
     "news",
     "zipf_weights",
