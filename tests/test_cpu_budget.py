@@ -165,7 +165,7 @@ def test_frequencies_can_be_given(name: str) -> None:
         for stream, each in zip("lr", (shares, shares[::-1]), strict=True)
     }
     join = setting.join(name, 0.4)
-    known = replace(join, goal=replace(join.goal, frequencies=given))
+    known = replace(join, goal=ps.MaxSubset(strategy=name, frequencies=given))
     rates = np.stack([40 * shares, 60 * shares[::-1]])
     model = WorkModel(rates, WINDOWS, insert=0.001, result=0.0002)
     steps = FORMULAS[name](model, 0.4 * model.full_work)

@@ -182,7 +182,7 @@ class Reviewer:
         self._piece = at, grades, fitting
 
     def _set_steps(self, arrivals: Array, at: int, stop: int, grades: Integers | None) -> None:
-        """Say which steps the rows of a piece leave out, and for how many those stand that do not."""
+        """Say which steps the rows of a piece leave out, and for how many rows each stands."""
         piece = arrivals[at:stop]
         chances = np.ones((piece.size, 3))
         if self.decision.sheds_arrivals:
