@@ -38,8 +38,9 @@ _GAIN = 0.1
 _TRIMS = 0.5, 3.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
-# The least part of the allowance that a sample has, whatever was overdrawn: rows that have left it
-# do not come back.
+# How fast, in lives, a sample makes up for what it has overdrawn, and the least part of the
+# allowance that it has meanwhile: rows that have left it do not come back.
+_SOON = 0.1
 _LEAST_SHARED = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
 _LEAST = 0.02
@@ -235,7 +236,10 @@ class Work:
         # within a life, so the account is evened out in one.
         kept = _KEPT * self.account.share * self.account.burst
         slow = self._trim * self.account.share + (self.account.credit - kept) / self._longest
-        least = 0.0 if self._whole is None else _LEAST_SHARED * self.account.share
+        least = 0.0
+        if self._whole is not None:
+            slow += min(self.account.credit, 0.0) / (_SOON * self._longest)
+            least = _LEAST_SHARED * self.account.share
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
             capacity=max(slow, least),
