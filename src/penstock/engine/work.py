@@ -45,8 +45,9 @@ _TRIMS = 0.5, 3.0
 _SOONER = 4.0
 # Of what may be kept, the part that is aimed at.
 _KEPT = 0.25
-# The least part of the allowance that a sample has, whatever was overdrawn: rows that have left it
-# do not come back.
+# How fast, in lives, a sample makes up for what it has overdrawn, and the least part of the
+# allowance that it has meanwhile: rows that have left it do not come back.
+_SOON = 0.1
 _LEAST_SHARED = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
 _LEAST = 0.02
@@ -268,10 +269,12 @@ class Work:
         # within a life, so the account is evened out in one.
         kept = _KEPT * self.account.share * self.account.burst
         over = self.account.credit - kept
-        slow = (
-            self._trim * self.account.share + over * (_SOONER if over > 0 else 1.0) / self._longest
-        )
-        least = 0.0 if self._whole is None else _LEAST_SHARED * self.account.share
+        sooner = _SOONER if over > 0.0 and self._whole is None else 1.0
+        slow = self._trim * self.account.share + sooner * over / self._longest
+        least = 0.0
+        if self._whole is not None:
+            slow += min(self.account.credit, 0.0) / (_SOON * self._longest)
+            least = _LEAST_SHARED * self.account.share
         found, faced = float(self._probing[:, 1].sum()), float(self._probing[:, 2].sum())
         view = WorkView(
             capacity=max(slow, least),
