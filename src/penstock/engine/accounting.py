@@ -158,7 +158,7 @@ def _estimates(
     gauges = store.memory.gauges
     sums = {name: float(gauges[name].sum()) for name in gauges.dtype.names or ()}
     if store.meters and sums["total"]:
-        expected = reviewer.expected_variance.of(sums["total"])
+        expected = reviewer.steps.expected_variance.of(sums["total"])
         sums["variance"] = max(sums["variance"], expected)
         # What the batch has of all results, it has of their variance.
         expected *= sums["batch_total"] / sums["total"]

@@ -248,7 +248,7 @@ class Operator:
             importance = importance_of_arrivals(self.scores, sides, self.counters)
         if self.monitor is None or self.reviewer is None:
             return None
-        self.reviewer.draw_when_needed(partial(draw, self.monitor, sides, merged))
+        self.reviewer.steps.draw_when_needed(partial(draw, self.monitor, sides, merged))
         self.reviewer.rate_batch(sides, merged, self.payloads, importance)
         return given_matches(self.plan, self.payloads, sides, merged)
 

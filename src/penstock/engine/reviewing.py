@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.actions import set_actions
 from penstock.engine.decision_state import from_arrays, to_arrays
-from penstock.engine.expected_variance import ExpectedVariance
 from penstock.engine.kernels.layout import EQUAL, TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
-from penstock.engine.lives import lengths_of
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
 from penstock.engine.retention.table import retention_for
-from penstock.engine.step_weights import StepWeights
+from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
 from penstock.strategies import Rows, ScoringStrategy, Strategy, combine, strategies_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from penstock.engine.arrays import Array, Floats, Integers, Mask
     from penstock.engine.importance_scores import ImportanceScores
@@ -102,17 +99,14 @@ class Reviewer:
             models = needs.models or ((lead,) if isinstance(lead, ScoringStrategy) else ())
             self.observer = Observer(plan, needs, models, store, coder, rows)
         self._work = work
-        self._weights = StepWeights(len(plan.sides))
-        lives = np.array([float(life) for life in lengths_of(plan)])
-        self.expected_variance = ExpectedVariance(lives)
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
         self._sampled: Integers | None = None  # places of the piece's rows that are observed
         self._rows: Integers | None = None  # places of the batch's rows, if it has ticks
-        self._draw: Callable[[], None] | None = None  # for the rows of the batch, if not done
-        self._has_shed = False
         budget = plan.spec.budget
         self._limits_memory = budget is None or budget.limits_memory
+        draws = self._limits_memory or plan.is_sample or needs.draws
+        self.steps = ShedSteps(plan, store, draws_always=draws)
         self._rating_view: View | None = None
         self.decisions = [
             each.decide(LiveView(self._sources, rows, None)) for each in self._strategies
@@ -144,17 +138,6 @@ class Reviewer:
             order = self.decision.retain.order
             self._store.retention.apply(self._store.memory, order, everything)
 
-    def draw_when_needed(self, draw: Callable[[], None]) -> None:
-        """Say how to draw for the rows of the batch: at once, if draws decide about memory."""
-        self._draw = draw
-        if self._limits_memory or self._plan.is_sample:
-            self._draw_now()
-
-    def _draw_now(self) -> None:
-        if self._draw is not None:
-            self._draw()
-            self._draw = None
-
     def next_edge(self, at: int, stop: int) -> int:
         """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
         return stop if self.observer is None else self.observer.next_edge(at, stop)
@@ -168,29 +151,11 @@ class Reviewer:
         self._sampled = self._sample(at, stop)
         if observer is not None and self._rater.rates_pieces:
             self._look_at(observer, arrivals, at, stop)
-        sheds = self.decision.sheds_arrivals
         grades, fitting = None, None
-        if sheds or self._has_shed or self._work is not None:
+        if self.decision.sheds_arrivals or self.steps.has_shed or self._work is not None:
             grades, fitting = self._graded(at, stop)
-        if sheds or self._has_shed:
-            if not self._has_shed and not self._limits_memory:
-                self._store.meter()
-                found = float(self._store.memory.gauges["total"].sum())
-                self.expected_variance.begin(found)
-            self._has_shed = True
-            self._set_steps(arrivals, at, stop, grades)
+        self.steps.set(arrivals, at, stop, self.decision, grades)
         self._piece = at, grades, fitting
-
-    def _set_steps(self, arrivals: Array, at: int, stop: int, grades: Integers | None) -> None:
-        """Say which steps the rows of a piece leave out, and for how many rows each stands."""
-        piece = arrivals[at:stop]
-        chances = np.ones((piece.size, 3))
-        if self.decision.sheds_arrivals:
-            self._draw_now()
-            chances = set_actions(piece, self.decision, grades)
-        weights = self._weights.of(piece, grades, chances[:, :2])
-        self._store.reserve_chances(arrivals.size)
-        self._store.memory.chances[at:stop] = np.hstack([chances, weights])
 
     def _sample(self, at: int, stop: int) -> Integers | None:
         """Return the places of a piece's rows that are observed; None if all are.
@@ -249,10 +214,8 @@ class Reviewer:
             rows, own = arrivals[self._sampled[:came]], slice(0, came)
         grades = None if grades is None else grades[own]
         fitting = None if fitting is None else fitting[own]
-        if self._has_shed:  # then all rows are observed
-            chances = self._store.memory.chances[at:stop]
-            self._weights.take_in(rows, grades, chances[:, :2])
-            self.expected_variance.add(rows, chances, self._match_rates(rows, fitting))
+        if self.steps.has_shed:  # then all rows are observed
+            self.steps.note(arrivals, at, stop, grades, self._match_rates(rows, fitting))
         if self._work is not None:
             self._work.note(rows, grades, fitting)
         if self.observer is None:
@@ -378,7 +341,7 @@ class Reviewer:
         if decision.retain.shares is not None:
             store.memory.streams["share"] = decision.retain.shares
         rule["emits_drawn"] = decision.emit.only_drawn
-        rule["sheds"] = decision.sheds_arrivals or self._has_shed
+        rule["sheds"] = decision.sheds_arrivals or self.steps.has_shed
         if decision.probe.sub_windows is not None or rule["sub_windows"][0]:
             self._check_sub_windows(decision.probe.sub_windows)
             store.set_sub_windows(decision.probe.sub_windows)
@@ -410,13 +373,9 @@ class Reviewer:
     def save(self) -> dict[str, Array]:
         """Return what was observed and decided, for `restore`."""
         saved: dict[str, Array] = {
-            "has_shed": np.array([self._has_shed]),
             "limit": np.array([self._limit]),
         }
-        if self._has_shed:
-            saved |= {f"weights.{name}": each for name, each in self._weights.save().items()}
-            expected = self.expected_variance.save()
-            saved |= {f"expected.{name}": each for name, each in expected.items()}
+        saved |= {f"steps.{name}": array for name, array in self.steps.save().items()}
         saved |= {f"rater.{name}": array for name, array in self._rater.save().items()}
         for number, decision in enumerate(self.decisions):
             saved |= {f"decision.{number}.{n}": a for n, a in to_arrays(decision).items()}
@@ -426,23 +385,20 @@ class Reviewer:
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Go on where the saved one stopped."""
-        self._has_shed = bool(saved["has_shed"][0])
+        self.steps.restore(_below(saved, "steps."))
         self._limit = int(saved["limit"][0])
         self._rater.restore(_below(saved, "rater."))
         self.decisions = [
             from_arrays(_below(saved, f"decision.{number}."))
             for number in range(len(self._strategies))
         ]
-        if self._has_shed:
-            self._weights.restore(_below(saved, "weights."))
-            self.expected_variance.restore(_below(saved, "expected."))
         if self.observer is not None:
             self.observer.restore(_below(saved, "observer."))
         self.decision = self._combined()
         if self._work is not None:
             self.decision = self._work.throttle_again(self.decision)
         self._rating_view = None
-        self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self._has_shed
+        self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self.steps.has_shed
         self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn
         self._store.set_sub_windows(self.decision.probe.sub_windows)
         self._store.retention.resume(self._store.memory, self.decision.retain.order)

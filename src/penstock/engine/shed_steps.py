@@ -1,0 +1,119 @@
+"""Steps that arriving rows leave out, and for how many rows those stand that take them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engine.actions import set_actions
+from penstock.engine.expected_variance import ExpectedVariance
+from penstock.engine.lives import lengths_of
+from penstock.engine.step_weights import StepWeights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
+    from penstock.strategies import Decision
+
+
+class ShedSteps:
+    """Turns decisions into what each arrival does, and notes what is needed to estimate the rest.
+
+    Nothing is drawn and nothing is noted until a decision first sheds rows.
+
+    Parameters
+    ----------
+    plan, store
+        The join and its memory.
+    draws_always
+        Whether draws decide about more than steps, so that all rows need them.
+
+    Attributes
+    ----------
+    has_shed
+        Whether rows were shed so far, or may have been.
+    expected_variance
+        How uncertain the estimate of all results must be at least.
+    """
+
+    def __init__(self, plan: Plan, store: Store, *, draws_always: bool) -> None:
+        self._store = store
+        self._draws_always = draws_always
+        budget = plan.spec.budget
+        # Where rows are evicted as well, monitored rows say what is lost.
+        self._meters = budget is not None and not budget.limits_memory
+        self._draw: Callable[[], None] | None = None  # for the rows of the batch, if not done
+        self._weights = StepWeights(len(plan.sides))
+        self.has_shed = False
+        self.expected_variance = ExpectedVariance(
+            np.array([float(life) for life in lengths_of(plan)])
+        )
+
+    def draw_when_needed(self, draw: Callable[[], None]) -> None:
+        """Say how to draw for the rows of a batch."""
+        self._draw = draw
+        if self._draws_always:
+            self._draw_now()
+
+    def _draw_now(self) -> None:
+        if self._draw is not None:
+            self._draw()
+            self._draw = None
+
+    def set(
+        self, arrivals: Array, at: int, stop: int, decision: Decision, grades: Integers | None
+    ) -> None:
+        """Say which steps arrivals[at:stop] leave out, if any were ever left out."""
+        if not decision.sheds_arrivals and not self.has_shed:
+            return
+        if not self.has_shed and self._meters:
+            self._store.meter()
+            self.expected_variance.begin(float(self._store.memory.gauges["total"].sum()))
+        self.has_shed = True
+        piece = arrivals[at:stop]
+        chances = np.ones((piece.size, 3))
+        if decision.sheds_arrivals:
+            self._draw_now()
+            chances = set_actions(piece, decision, grades)
+        weights = self._weights.of(piece, grades, chances[:, :2])
+        self._store.reserve_chances(arrivals.size)
+        self._store.memory.chances[at:stop] = np.hstack([chances, weights])
+
+    def note(
+        self,
+        arrivals: Array,
+        at: int,
+        stop: int,
+        grades: Integers | None,
+        match_rates: Floats | None,
+    ) -> None:
+        """Note that arrivals[at:stop] were dealt with; parameters are of these."""
+        if not self.has_shed:
+            return
+        rows, chances = arrivals[at:stop], self._store.memory.chances[at:stop]
+        self._weights.take_in(rows, grades, chances[:, :2])
+        self.expected_variance.add(rows, chances, match_rates)
+
+    def save(self) -> dict[str, Array]:
+        """Return the state, for `restore`."""
+        saved: dict[str, Array] = {"has_shed": np.array([self.has_shed])}
+        if self.has_shed:
+            saved |= {f"weights.{name}": each for name, each in self._weights.save().items()}
+            expected = self.expected_variance.save()
+            saved |= {f"expected.{name}": each for name, each in expected.items()}
+        return saved
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Go on where the saved one stopped."""
+        self.has_shed = bool(saved["has_shed"][0])
+        if self.has_shed:
+            self._weights.restore(_below(saved, "weights."))
+            self.expected_variance.restore(_below(saved, "expected."))
+
+
+def _below(saved: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
