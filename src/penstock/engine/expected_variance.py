@@ -52,7 +52,7 @@ class ExpectedVariance:
     """
 
     def __init__(self, lives: Floats) -> None:
-        self._sums = np.zeros((lives.size, 5))
+        self._sums = np.zeros((5, lives.size))
         self._by_lot = True
         self._before = 0.0
         self._start = np.inf
@@ -93,7 +93,8 @@ class ExpectedVariance:
                 finding * prospects * shared * probes * probe_weight * inserted * insert_weight,
             ),
         ):
-            self._sums[:, column] += np.bincount(streams, values, len(self._sums))
+            # Row by row: so the sums do not depend on the cut into batches, to the last digit.
+            np.add.at(self._sums[column], streams, values)
 
     def _filled(self, times: Floats, streams: Integers) -> Floats:
         """Return how far the other streams' windows are filled when rows arrive, multiplied."""
@@ -109,7 +110,7 @@ class ExpectedVariance:
     def relative(self) -> float:
         """Variance that is expected at least, over the square of what is estimated."""
         count = len(self._lives)
-        prospects = self._sums[:, _PROSPECTS]
+        prospects = self._sums[_PROSPECTS]
         # Rows of all other streams that wait for a row, or with it, come with these.
         waiting = prospects * self._lives if self._by_lot else self._lives
         finds, found = np.zeros(count), np.zeros(count)
@@ -121,15 +122,15 @@ class ExpectedVariance:
                 rest = [k for k in others if k != o]
                 found[s] += arriving * self._lives[s] * waiting[rest].prod()
         # Every result has a row that arrived. Rows have not had all results yet that wait for them.
-        total = float((finds * self._sums[:, _ARRIVING]).sum())
+        total = float((finds * self._sums[_ARRIVING]).sum())
         waiting_total = float((found * prospects).sum())
         if total <= 0.0 or waiting_total <= 0.0:
             return 0.0
         found *= (count - 1) * total / waiting_total
         parts = (
-            finds**2 * self._sums[:, _PROBING]
-            + found**2 * self._sums[:, _INSERTED]
-            + 2.0 * finds * found * self._sums[:, _BOTH]
+            finds**2 * self._sums[_PROBING]
+            + found**2 * self._sums[_INSERTED]
+            + 2.0 * finds * found * self._sums[_BOTH]
         )
         return float(parts.sum()) / total**2
 
