@@ -44,7 +44,7 @@ _PENS = {
     "best-delta": Pen("BestDeltaOutput-\nPerDeltaCost", VERMILION),
     "best_harvest": Pen("Penstock's\nbest_harvest", BLACK),
 }
-_THROTTLES = (0.05, 0.1, 0.2, 0.5)
+_THROTTLES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _PROBLEMS = 500
 
 
@@ -98,9 +98,7 @@ def _models(kind: Kind, problems: int) -> list[HarvestModel]:
 # All contenders of a point's problems are compared with the same optima.
 @lru_cache(maxsize=2)
 def _optima(kind: Kind, throttle: float, problems: int) -> Floats:
-    return np.array(
-        [harvest_optimum(model, throttle).output for model in _models(kind, problems)]
-    )
+    return np.array([harvest_optimum(model, throttle).output for model in _models(kind, problems)])
 
 
 def _measure(point: OptimalityPoint) -> OptimalityRow:
