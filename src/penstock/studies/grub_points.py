@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from penstock.report.plot_style import BLACK, BLUE, ORANGE, VERMILION, Pen
+from penstock.report.plot_style import BLACK, BLUE, GREEN, ORANGE, VERMILION, Pen
 from penstock.studies.grub_join import Grub, Machine, RandomDrop, simulate
 from penstock.testing import lagged_streams
 
@@ -47,14 +47,17 @@ DEVIATIONS: Final = (2.0, 2.0, 50.0, 50.0, 50.0)
 CONTENDERS: Mapping[str, Callable[[], Policy]] = {
     "random-drop": lambda: RandomDrop("best"),
     "common-drop": lambda: RandomDrop("common"),
+    "known-speed": lambda: RandomDrop("common", speed=SPEED),
     "grub-greedy": lambda: Grub("greedy"),
     "grub": lambda: Grub("best"),
     "grub-effort": lambda: Grub("greedy", effort=True),
 }
-"""RandomDrop with a box for each stream and with one for all; GrubJoin as printed and with
-`best_harvest`; as printed, where setting harvest fractions takes time."""
+"""RandomDrop with a box for each stream, with one for all, and with one for all by the speed of
+the machine; GrubJoin as printed and with `best_harvest`; as printed, where setting harvest
+fractions takes time."""
 
 PENS: Mapping[str, Pen] = {
+    "known-speed": Pen("one box for all,\nspeed known", GREEN, (0, (2, 1))),
     "common-drop": Pen("RandomDrop,\none box for all", ORANGE, (0, (2, 1))),
     "random-drop": Pen("RandomDrop", BLUE),
     "grub-greedy": Pen("GrubJoin\nas printed", VERMILION, (0, (6, 2))),
