@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY"]
 
-_RATES = (50.0, 100.0, 125.0, 150.0, 200.0, 250.0)
+_RATES = (50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0)
 _LAGS = {"aligned": ALIGNED[:3], "not aligned": APART[:3]}
 _SMALL = 10  # rows, as in the paper
 

@@ -93,7 +93,7 @@ STUDY = Study(
     id="gedik05-fig12",
     title="output of GrubJoin and RandomDrop against the deviation of the third stream",
     reference="Gedik, Wu, Yu and Liu 2005, figure 12",
-    grid=_grid([*((2.0, 2.0, each) for each in (*_DEVIATIONS, _NO_TIME)), _UNRELATED], 2, 200.0),
+    grid=_grid([*((2.0, 2.0, each) for each in (*_DEVIATIONS, _NO_TIME)), _UNRELATED], 3, 200.0),
     quick_grid=_grid([(2.0, 2.0, 25.0), (2.0, 2.0, 75.0), _UNRELATED], 1, 120.0, duration=30.0),
     run=measure_grub,
     table=_table,

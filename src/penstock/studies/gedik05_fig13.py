@@ -112,7 +112,7 @@ STUDY = Study(
     id="gedik05-fig13",
     title="output of GrubJoin and RandomDrop against the number of streams",
     reference="Gedik, Wu, Yu and Liu 2005, figure 13",
-    grid=(*_grid(_STREAMS, 3), *_grid((5,), 3, _LARGE)),
+    grid=(*_grid(_STREAMS, 3), *_grid(_STREAMS, 3, _LARGE)),
     quick_grid=_grid((3, 4), 1, duration=30.0),
     run=measure_grub,
     table=_table,

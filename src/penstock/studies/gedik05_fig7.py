@@ -90,19 +90,22 @@ class OptimalityRow:
     worst: float
 
 
+@lru_cache(maxsize=1)
+def _models(kind: Kind, problems: int) -> list[HarvestModel]:
+    return [problem(kind, seed) for seed in range(problems)]
+
+
 # All contenders of a point's problems are compared with the same optima.
 @lru_cache(maxsize=2)
 def _optima(kind: Kind, throttle: float, problems: int) -> Floats:
-    return np.array(
-        [harvest_optimum(problem(kind, seed), throttle).output for seed in range(problems)]
-    )
+    return np.array([harvest_optimum(model, throttle).output for model in _models(kind, problems)])
 
 
 def _measure(point: OptimalityPoint) -> OptimalityRow:
     optima = _optima(point.kind, point.throttle, point.problems)
     choose = CONTENDERS[point.contender]
     found = np.array(
-        [choose(problem(point.kind, seed), point.throttle).output for seed in range(point.problems)]
+        [choose(model, point.throttle).output for model in _models(point.kind, point.problems)]
     )
     # Where nothing fits, nothing is the optimum.
     shares = np.divide(found, optima, out=np.ones_like(found), where=optima > 0.0)
