@@ -22,7 +22,7 @@ from penstock.statistics.work_output import (
     max_subset,
     probe_no_insert,
 )
-from penstock.testing import zipf_weights
+from penstock.testing import canonical_rows, zipf_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,6 +174,16 @@ def test_frequencies_can_be_given(name: str) -> None:
     by_formula = model.output(steps) / model.full_output
     # Chance decides 5 % of what is in 60 s of such values, of which many come every few seconds.
     assert setting.found(known) > 0.85 * by_formula
+
+
+@pytest.mark.parametrize("name", [None, "coin-flip", "probe-no-insert"])
+@pytest.mark.parametrize("correlation", ["direct", "none"])
+def test_twice_the_work_that_is_needed_sheds_nothing(name: str | None, correlation: str) -> None:
+    setting = Setting(correlation, seconds=20.0, scale=3.0)
+    limited = setting.join(name, 2.0).replay(setting.tables)
+    exact = ps.Join(streams=setting.streams, on=ps.Equal("key")).replay(setting.tables)
+    assert limited.metrics.lost == 0
+    assert canonical_rows(limited.result) == canonical_rows(exact.result)
 
 
 # --- What is spent

@@ -51,6 +51,9 @@ _SOON = 0.1
 _LEAST_SHARED = 0.25
 # Of the steps that were decided on, so that what is lost can be estimated.
 _LEAST = 0.02
+# In the first part of the longest life too little is known to shed anything by, unless more was
+# done than is allowed.
+_UNSURE = 0.25
 # Standard deviations of a Poisson count by which a rate has jumped.
 _JUMP = 5.0
 
@@ -119,6 +122,7 @@ class Work:
         self._seen = np.zeros((count, GRADES, 2))  # the same, faded,
         self._elapsed = 0.0  # in this time
         self._taken = 0  # how often that was added to
+        self._passed = 0.0  # time from the first review on
         self._probes = np.zeros(count)  # rows that have probed since the last review
         self._counted_before = np.zeros(4)  # what was counted before the batch
         self._booked = np.zeros(4)  # what is charged so far
@@ -162,6 +166,7 @@ class Work:
         passed = 0.0 if before is None else now - before
         if passed <= 0.0:
             return
+        self._passed += passed
         self._take_in(now, passed)
         kept = self.account.credit / (self.account.share * self.account.burst)
         error = min(max(kept, 0.0), 1.0) - _KEPT
@@ -262,8 +267,9 @@ class Work:
         return rates
 
     def view(self) -> WorkView | None:
-        """Return what a decision about work goes by; None as long as nothing is known."""
-        if not self._elapsed:
+        """Return what a decision about work goes by; None as long as too little is known."""
+        is_unsure = self._passed < _UNSURE * self._longest and self.account.credit >= 0.0
+        if not self._elapsed or is_unsure:
             return None
         # A part of what may be kept is, for what nobody foresees. Insertions have their effect
         # within a life, so the account is evened out in one.
@@ -368,6 +374,7 @@ class Work:
             "observes_all": self._observes_all,
             "elapsed": self._elapsed,
             "taken": self._taken,
+            "passed": self._passed,
             "trim": self._trim,
             "least": self._least,
             "costs": asdict(self.costs),
@@ -381,8 +388,8 @@ class Work:
         self.account.restore(saved["account"])
         self.interval, self.every = saved["interval"], saved["every"]
         self._observes_all = saved["observes_all"]
-        self._elapsed, self._taken, self._trim, self._least = (
-            saved[name] for name in ("elapsed", "taken", "trim", "least")
+        self._elapsed, self._taken, self._passed, self._trim, self._least = (
+            saved[name] for name in ("elapsed", "taken", "passed", "trim", "least")
         )
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:
