@@ -235,16 +235,17 @@ def test_rows_and_time_at_once_against_a_grid() -> None:
 class TestChoice:
     @settings(max_examples=10)
     @given(models(least=3, most=4, by="rows"), st.floats(0.02, 0.9))
-    def test_the_heuristic_is_never_above_the_best_and_rarely_far_below(
+    def test_the_heuristic_is_between_the_cheapest_plan_and_the_best(
         self, model: QueryModel, share: float
     ) -> None:
-        bound = share * Estimator(model).estimate(Search(model).best()).cost
+        full = Estimator(model).estimate(Search(model).best())
+        bound = share * full.cost
         best = best_with_drop_boxes(model, bound, exhaustive=True)
         found = best_with_drop_boxes(model, bound, exhaustive=False)
         assert best is not None
         assert found is not None
         assert found.boxes.value <= best.boxes.value * (1 + 1e-9)
-        assert found.boxes.value >= 0.8 * best.boxes.value
+        assert found.boxes.value >= keep_within(full, model, bound).value * (1 - 1e-9)
 
     def test_what_is_feasible_needs_no_boxes(self) -> None:
         choice = choose(example_1(0.001), 1.0)

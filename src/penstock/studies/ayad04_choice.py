@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "ChoiceRow", "random_query"]
 
 _SHARES = (0.05, 0.2, 0.5, 0.8)
-_SEEDS = 20
+_SEEDS = 6
 _STREAMS = {"rows": (3, 4, 5, 6), "time": (3, 4, 5)}
 _WAYS = {
     "in_turn": Pen("plan, boxes in turn", VERMILION, dot="o"),
@@ -180,7 +180,7 @@ STUDY = Study(
         for windows, counts in _STREAMS.items()
         for streams in counts
         for share in _SHARES
-        for seed in range(_SEEDS if streams < 6 else _SEEDS // 2)
+        for seed in range(_SEEDS if streams < counts[-1] else _SEEDS // 2)
     ),
     quick_grid=tuple(
         ChoicePoint(windows, 3, share, seed)
