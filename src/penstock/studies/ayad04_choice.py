@@ -158,13 +158,13 @@ def _draw(rows: Sequence[ChoiceRow], path: Path) -> None:
                     for share in shares
                 ]
                 lines.append(Line(pen, np.array(shares), np.array(values)))
-            panels.append(Panel(f"{streams} streams, windows by {windows}", lines))
+            panels.append(Panel(f"{streams} streams, {windows}", lines))
     save_panels_plot(
         path,
         panels=panels,
         title="How good is a plan that was chosen without trying all?",
-        subtitle="random queries; results as a share of those of the best plan, on average",
-        x_title="CPU (% of what is needed)",
+        subtitle="random queries, windows by rows or by time; means",
+        x_title="CPU (%)",
         y_title="results (% of the best)",
         columns=4 if len(panels) > 4 else 2,
         x_percent=True,
