@@ -23,7 +23,8 @@ demo: java $(READY) $(FRESH) ## See a join lose as little as it can
 test: java $(COMPILED) ## Run what a change most often breaks
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not crash and not cluster"
 	@echo "Again with the JIT off ..."
-	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m "nojit and not slow" tests
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m "nojit and not slow" \
+		tests/engine tests/properties tests/statistics tests/strategies
 
 slow: java $(COMPILED) ## Run all the other tests
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash and not cluster"

@@ -179,7 +179,7 @@ def test_frequencies_can_be_given(name: str) -> None:
 @pytest.mark.parametrize("name", [None, "coin-flip", "probe-no-insert"])
 @pytest.mark.parametrize("correlation", ["direct", "none"])
 def test_twice_the_work_that_is_needed_sheds_nothing(name: str | None, correlation: str) -> None:
-    setting = Setting(correlation, seconds=20.0, scale=3.0)
+    setting = Setting(correlation, seconds=8.0, scale=2.0)
     limited = setting.join(name, 2.0).replay(setting.tables)
     exact = ps.Join(streams=setting.streams, on=ps.Equal("key")).replay(setting.tables)
     assert limited.metrics.lost == 0

@@ -423,12 +423,11 @@ def test_the_budget_has_a_row_for_each_stream() -> None:
     )
 
 
-def test_a_budget_of_cpu_is_for_one_goal() -> None:
+def test_a_budget_of_cpu_is_not_for_importance() -> None:
     given = {"streams": TWO, "on": KEY, "budget": Budget(rows=9, cpu=0.5)}
-    assert specification(**given).budget == given["budget"]
-    assert refusal(specification, **given, goal=Sample()).startswith(
-        "goal of a join with Budget(cpu=...) must be MaxSubset() so far; got Sample("
-    )
+    for goal in (MaxSubset(), Sample()):
+        assert specification(**given, goal=goal).budget == given["budget"]
+    assert "got MaxImportance(" in refusal(specification, **given, goal=MaxImportance(of="v"))
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, True, 1.0, "1", None])

@@ -81,9 +81,10 @@ def maximize_product(powers: Floats, cost: Posynomial, bound: float, least: Floa
         return x
     free = (powers > 0) & (least < 1)
     lowest = np.log(np.maximum(least[free], 1e-300))
-    used = cost.terms(np.where(free, 1.0, x)) > 0
+    shares = cost.terms(np.where(free, 1.0, x)) / bound
+    used = shares > 0
     exponents = cost.exponents[used][:, free]
-    constant = np.log(cost.terms(np.where(free, 1.0, x))[used] / bound)
+    constant = np.log(shares[used])
     x[free] = np.exp(_solve(powers[free], exponents, constant, lowest))
     return x
 

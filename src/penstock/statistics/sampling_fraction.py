@@ -202,7 +202,7 @@ def solve_fraction_near(
     --------
     >>> round(solve_fraction_near(0.5, 1.0, 0.03, lambda p: 0.3 * p), 6)
     0.1
-    >>> p = solve_fraction_near(0.5, 1.0, 0.3, lambda p: 1 - (1 - p) ** 20)
+    >>> p = solve_fraction_near(0.05, 1.0, 0.3, lambda p: 1 - (1 - p) ** 20)
     >>> round(p, 4), round(1 - (1 - p) ** 20, 4)
     (0.0177, 0.3)
     """
