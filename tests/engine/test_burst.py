@@ -116,12 +116,13 @@ def test_with_measured_costs_a_join_keeps_up_in_a_burst_and_is_whole_before_and_
     assert max(batch.began - batch.end for batch in limited) < 2
     assert recall(limited, true, 0, BEFORE) == pytest.approx(1, abs=0.01)
     assert recall(limited, true, BEFORE + BURST + 3, SECONDS) == pytest.approx(1, abs=0.01)
-    # What is allowed, less what arrivals take, is as many results as can be had.
+    # What is allowed, less what arrivals take, is as many results as can be had. Measured costs
+    # leave in doubt what an arrival takes and what a result does.
     arrivals = 2 * RATE * FACTOR * float(LOOP[0])
     in_burst = slice(BEFORE + 2, BEFORE + BURST)
     fits = (CPU - arrivals) / (float(true[in_burst].mean()) * (HANDING + float(LOOP[3])))
     found = recall(limited, true, in_burst.start, in_burst.stop)
-    assert 0.85 * fits < found < 1.15 * fits
+    assert 0.8 * fits < found < 1.2 * fits
     # As many rows as fit would have their square.
     need = max(batch.took / (batch.end - batch.first) for batch in exact)
     assert found > 3 * (CPU / need) ** 2

@@ -111,7 +111,8 @@ class Work:
         self.unit = plan.work.unit
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
         self.account = WorkAccount(plan.work.share, plan.work.burst)
-        self.interval = _FEWEST
+        self.interval = self._usual = _FEWEST
+        self._reviewed = 0.0, 0.0  # arrivals and work at the last review
         self.every = 1
         # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
         self._observes_all = plan.is_sample or bool(budget and budget.limits_memory)
@@ -161,7 +162,6 @@ class Work:
         before = self.account.now
         if memory.rule["arrivals"][0] == 0:
             return
-        counted, spent = self._booked, self.account.spent
         self._book(now)
         passed = 0.0 if before is None else now - before
         if passed <= 0.0:
@@ -174,8 +174,11 @@ class Work:
         lasts = self._lives[self._lives > 0].min(initial=np.inf)
         arrivals = self.rates.sum() * lasts / _REVIEWS
         if np.isfinite(arrivals):
-            self.interval = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
-        self._rest(float(self._booked[0] - counted[0]), self.account.spent - spent, passed)
+            self._usual = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
+            self.interval = self._usual
+        before_arrivals, before_spent = self._reviewed
+        self._reviewed = float(self._booked[0]), self.account.spent
+        self._rest(self._reviewed[0] - before_arrivals, self._reviewed[1] - before_spent, passed)
 
     def _rest(self, arrivals: float, spent: float, passed: float) -> None:
         """Review and observe less while far more work is allowed than is done."""
@@ -327,7 +330,7 @@ class Work:
         fewer = self.throttle_again(decision)
         if fewer.sheds_arrivals:  # all rows have to be observed, and decided on again soon
             self._observes_all = True
-            self.every, self.interval = 1, min(self.interval, _MOST)
+            self.every, self.interval = 1, min(self.interval, self._usual)
         return fewer
 
     def throttle_again(self, decision: Decision) -> Decision:
@@ -370,6 +373,8 @@ class Work:
         return {
             "account": self.account.save(),
             "interval": self.interval,
+            "usual": self._usual,
+            "reviewed": list(self._reviewed),
             "every": self.every,
             "observes_all": self._observes_all,
             "elapsed": self._elapsed,
@@ -387,7 +392,8 @@ class Work:
         """Go on where the saved one stopped."""
         self.account.restore(saved["account"])
         self.interval, self.every = saved["interval"], saved["every"]
-        self._observes_all = saved["observes_all"]
+        self._usual, self._observes_all = saved["usual"], saved["observes_all"]
+        self._reviewed = tuple(saved["reviewed"])
         self._elapsed, self._taken, self._passed, self._trim, self._least = (
             saved[name] for name in ("elapsed", "taken", "passed", "trim", "least")
         )
