@@ -168,6 +168,8 @@ def crash_and_compare(
     return drivers
 
 
+# `make slow` has test_crash_in_a_burst.py.
+@pytest.mark.crash
 def test_drivers_killed_twice_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     # The join with the most state, and one that keeps to a limit of work. A driver takes 20 seconds
     # to start.

@@ -84,7 +84,7 @@ def kill_session(program: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encrypted", ["false", "true"])
+@pytest.mark.parametrize("encrypted", ["false", pytest.param("true", marks=pytest.mark.crash)])
 def test_nothing_is_left_by_a_session_nor_by_one_that_was_killed(
     tmp_path: Path, encrypted: str
 ) -> None:

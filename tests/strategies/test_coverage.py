@@ -31,16 +31,15 @@ def is_covered(strategy: str | None, seed: int) -> bool:
     return metrics.recall.low <= true <= metrics.recall.high
 
 
-@pytest.mark.parametrize("strategy", ["fifo", None])
-def test_true_recall_is_in_the_interval(strategy: str | None) -> None:
+def test_true_recall_is_in_the_interval() -> None:
     """Of 200 replays: 95 % with a standard error of 1.5 %, of which three are allowed."""
-    covered = sum(is_covered(strategy, seed) for seed in range(200))
+    covered = sum(is_covered(None, seed) for seed in range(200))
     assert 0.905 <= covered / 200 <= 0.995
 
 
 # A thousand replays of the join's own choice would take eight minutes.
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["fifo", "random", "age"])
+@pytest.mark.parametrize("strategy", ["fifo", "age"])
 def test_true_recall_is_in_the_interval_in_a_thousand_replays(strategy: str) -> None:
     covered = sum(is_covered(strategy, seed) for seed in range(1000))
     assert 0.93 <= covered / 1000 <= 0.97
