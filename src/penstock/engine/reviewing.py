@@ -279,8 +279,8 @@ class Reviewer:
         changed = observer.turn(s, part)
         self._store.retention.turn(memory, s, part)
         memory.lives["now"][s] = part
-        if not self._limits_memory:  # about work it is decided at reviews alone
-            return
+        if not self._limits_memory and not self._plan.is_sample:
+            return  # about work it is decided at reviews alone
         is_due = observer.is_division_due(s, steps)
         if is_due and self._needs.models and not self._needs.monitoring:
             observer.compare_in_sample()

@@ -184,7 +184,8 @@ class Work:
         """Review and observe less while far more work is allowed than is done."""
         share = self.account.share
         self.every = 1
-        if self._last.sheds_arrivals or spent > _LITTLE * share * passed:
+        is_sample = self._whole is not None  # which does little because it was decided so
+        if is_sample or self._last.sheds_arrivals or spent > _LITTLE * share * passed:
             return
         paid_for = self.account.credit * arrivals / (_DEARER * spent) if spent else np.inf
         if paid_for > self.interval:

@@ -31,6 +31,7 @@ _HALVINGS = 35
 # sample needs grows no faster than the fraction, and may hardly grow near its end.
 _STEPS = 4
 _LEAST_SLOPE = 0.05
+_LONGEST = math.log(8.0)
 # The work may differ from what there is by this part of it.
 _CLOSE = 1e-4
 
@@ -210,15 +211,22 @@ def solve_fraction_near(
         return most
     if amount <= 0.0:
         return _LEAST
-    # The secant method for log(needed) over log(p).
+    # The secant method for log(needed) over log(p). Where nearly all is drawn the work hardly
+    # depends on the fraction, so that steps are not longer than a factor.
     here = math.log(min(max(start, _LEAST), most))
     error = math.log(max(needed(math.exp(here)), 1e-300) / amount)
     slope = 1.0
     for _ in range(_STEPS):
-        there = min(max(here - error / slope, math.log(_LEAST)), math.log(most))
+        there = _towards(here, error / slope, most)
         if there == here or abs(error) < _CLOSE:
             break
         next_error = math.log(max(needed(math.exp(there)), 1e-300) / amount)
         slope = min(max((next_error - error) / (there - here), _LEAST_SLOPE), 1.0)
         here, error = there, next_error
-    return math.exp(min(max(here - error / slope, math.log(_LEAST)), math.log(most)))
+    return math.exp(_towards(here, error / slope, most))
+
+
+def _towards(here: float, step: float, most: float) -> float:
+    """Return the logarithm of a fraction that is lower by a step, which is cut if it is long."""
+    there = here - min(max(step, -_LONGEST), _LONGEST)
+    return min(max(there, math.log(_LEAST)), math.log(most))
