@@ -52,7 +52,7 @@ def test_it_compiles_all_kernels_that_joins_use() -> None:
     for time, value in product(("whole", "fraction"), repeat=2):
         warm.compile_for(time, value)
     before = compiled()
-    assert {name.rpartition(".")[2] for name, types in before.items() if not types} == INSIDE_OTHERS
+    assert {name.rpartition(".")[2] for name, types in before.items() if not types} <= INSIDE_OTHERS
 
     site = market(auctions=300, seed=1)
     tables = {"auctions": site.auctions, "bids": site.bids}
