@@ -27,6 +27,7 @@ def to_arrays(decision: Decision) -> dict[str, Array]:
         "sub_windows": _array(decision.probe.sub_windows),
         "only_drawn": np.array(decision.emit.only_drawn),
         "insert": np.asarray(decision.insert.chances, np.float64),
+        "worth": _array(decision.insert.worth),
         "shares": _array(decision.retain.shares),
         "order": np.array(type(order).__name__),
     }
@@ -57,7 +58,7 @@ def from_arrays(arrays: Mapping[str, Array]) -> Decision:
         Admit(_value(arrays["admit"])),
         Probe(_value(arrays["probe"]), _value(arrays["sub_windows"])),
         Emit(bool(arrays["only_drawn"])),
-        Insert(_value(arrays["insert"])),
+        Insert(_value(arrays["insert"]), _value(arrays["worth"])),
         Retain(kind(**parameters), None if shares is None else tuple(shares.tolist())),
     )
 

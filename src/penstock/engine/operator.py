@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from penstock.metrics import Metrics
     from penstock.strategies import Strategy
 
+# Arrivals for which room is made at a time: with more, memory would be taken that few rows need.
+_RESERVED = 8192
+
 # Counts of selectivity are halved beyond this, so that the order of probing follows change.
 _MANY = 1 << 34
 
@@ -320,23 +323,25 @@ class Operator:
             self.scores.begin_batch(arrivals)
         at = 0
         while at < arrivals.size:
-            stop = self._begin_piece(arrivals, at)
-            self.store.reserve(stop - at, self.limits.most_rows)
-            reached = join(
-                self.store.memory,
-                self._probing,
-                arrivals,
-                at,
-                stop,
-                self._produced,
-            )
+            began, stop = at, self._begin_piece(arrivals, at)
+            while at < stop:
+                part = min(stop, at + _RESERVED)
+                self.store.reserve(part - at, self.limits.most_rows)
+                reached = join(
+                    self.store.memory,
+                    self._probing,
+                    arrivals,
+                    at,
+                    part,
+                    self._produced,
+                )
+                if self._produced.produced[0] >= ENOUGH:
+                    yield from self._results()
+                elif reached < part:
+                    self._produced = grown(self._produced)
+                at = reached
             if self.reviewer is not None:
-                self.reviewer.end_piece(arrivals, at, reached)
-            if self._produced.produced[0] >= ENOUGH:
-                yield from self._results()
-            elif reached < stop:
-                self._produced = grown(self._produced)
-            at = reached
+                self.reviewer.end_piece(arrivals, began, stop)
         if self._produced.produced[0]:
             yield from self._results()
 

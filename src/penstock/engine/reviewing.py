@@ -17,11 +17,12 @@ from penstock.engine.kernels.layout import EQUAL, TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
+from penstock.engine.retention.base import Retention
 from penstock.engine.retention.table import retention_for
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
-from penstock.strategies import Rows, ScoringStrategy, Strategy, combine, strategies_for
+from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
-    from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.strategies import Decision, Needs, View
@@ -50,6 +50,9 @@ def retention_of(
     plan: Plan, strategies: Sequence[Strategy], room: int | None, parts: Sequence[int]
 ) -> Retention:
     """Return the retention that strategies want: they decide, before the first row."""
+    budget = plan.spec.budget
+    if budget is not None and not budget.limits_memory and not plan.is_sample:
+        return Retention(Oldest(), parts)  # no row has to go before it expires
     order = strategies[0].decide(first_view(plan, room)).retain.order
     return retention_for(order)(order, parts)
 
@@ -101,11 +104,13 @@ class Reviewer:
         self._work = work
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
-        self._sampled: Integers | None = None  # places of the piece's rows that are observed
+        # Places of the piece's rows that are observed, and these rows; None if all are.
+        self._sampled: tuple[Integers, Array] | None = None
         self._rows: Integers | None = None  # places of the batch's rows, if it has ticks
         budget = plan.spec.budget
-        self._limits_memory = budget is None or budget.limits_memory
-        draws = self._limits_memory or plan.is_sample or needs.draws
+        # Where only work is limited, rows stay until they expire: none is rated, or rated again.
+        self._rates_rows = budget is None or budget.limits_memory or plan.is_sample
+        draws = self._rates_rows or needs.draws
         self.steps = ShedSteps(plan, store, draws_always=draws)
         self._rating_view: View | None = None
         self.decisions = [
@@ -139,16 +144,23 @@ class Reviewer:
             self._store.retention.apply(self._store.memory, order, everything)
 
     def next_edge(self, at: int, stop: int) -> int:
-        """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
-        return stop if self.observer is None else self.observer.next_edge(at, stop)
+        """Return where the piece that begins at an arrival ends, at the latest at `stop`.
+
+        Where only work is limited, parts of lives make no difference.
+        """
+        if self.observer is None or not self._rates_rows:
+            return stop
+        return self.observer.next_edge(at, stop)
 
     def begin_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Decide again if a part of a life has gone by, and say what is made of rows to come."""
         observer = self.observer
         if observer is not None:
-            for s, part in observer.reach(at):
+            turned = observer.reach(at)
+            for s, part in turned if self._rates_rows else ():
                 self._turn(observer, s, part)
-        self._sampled = self._sample(at, stop)
+        sampled = self._sample(at, stop)
+        self._sampled = None if sampled is None else (sampled, arrivals[sampled])
         if observer is not None and self._rater.rates_pieces:
             self._look_at(observer, arrivals, at, stop)
         grades, fitting = None, None
@@ -174,7 +186,8 @@ class Reviewer:
     def _look_at(self, observer: Observer, arrivals: Array, at: int, stop: int) -> None:
         """Look at the rows of a piece that are observed."""
         if self._sampled is not None:
-            observer.look_at(arrivals[self._sampled], 0, self._sampled.size)
+            rows = self._sampled[1]
+            observer.look_at(rows, 0, rows.size)
             return
         observer.look_at(arrivals, at, stop)
         view = self._view_for_rating()
@@ -186,7 +199,7 @@ class Reviewer:
         if observer is None or observer.likeliness is None:
             return None, None
         if self._sampled is not None:
-            at, stop = 0, self._sampled.size
+            at, stop = 0, self._sampled[1].size
         grades = np.zeros(stop - at, np.int64)
         expected = np.zeros(stop - at) if self._needs.match_rates else None
         total = sum(observer.rates.of(s) for s in observer.coming)
@@ -210,12 +223,13 @@ class Reviewer:
         if self._sampled is None:
             rows, own = arrivals[at:stop], slice(at - began, stop - began)
         else:
-            came = int(np.searchsorted(self._sampled, stop))
-            rows, own = arrivals[self._sampled[:came]], slice(0, came)
+            places, sampled = self._sampled
+            came = int(np.searchsorted(places, stop))
+            rows, own = sampled[:came], slice(0, came)
         grades = None if grades is None else grades[own]
         fitting = None if fitting is None else fitting[own]
         if self.steps.has_shed:  # then all rows are observed
-            self.steps.note(arrivals, at, stop, grades, self._match_rates(rows, fitting))
+            self.steps.note(arrivals, at, stop, self._match_rates(rows, fitting))
         if self._work is not None:
             self._work.note(rows, grades, fitting)
         if self.observer is None:
@@ -244,12 +258,14 @@ class Reviewer:
         observer = self.observer
         if observer is not None:
             observer.review()
-            if observer.now is not None:
+            if observer.now is not None and self._rates_rows:
                 self._rater.review()
                 for s in range(len(self._plan.sides)):
                     self._rater.rate_again(s, self._view_for_rating, observer)
                 rates = partial(match_rates, observer)
                 self._rater.rate_first(self._view_for_rating, observer, rates)
+        if self._work is not None and self._work.rests:
+            return  # all steps are taken, and will be
         before = self.decision
         self._decide()
         if self.decision is not before:
@@ -279,8 +295,6 @@ class Reviewer:
         changed = observer.turn(s, part)
         self._store.retention.turn(memory, s, part)
         memory.lives["now"][s] = part
-        if not self._limits_memory and not self._plan.is_sample:
-            return  # about work it is decided at reviews alone
         is_due = observer.is_division_due(s, steps)
         if is_due and self._needs.models and not self._needs.monitoring:
             observer.compare_in_sample()
@@ -304,7 +318,7 @@ class Reviewer:
             self.decisions[at] = strategy.decide(view)
         self.decision = self._combined()
         if self._work is not None:
-            self.decision = self._work.throttle(self.decision)
+            self._work.act_on(self.decision)
         self._rating_view = None
         after = type(self.decision.retain.order)
         if after is not before:
@@ -396,7 +410,7 @@ class Reviewer:
             self.observer.restore(_below(saved, "observer."))
         self.decision = self._combined()
         if self._work is not None:
-            self.decision = self._work.throttle_again(self.decision)
+            self._work.resume(self.decision)
         self._rating_view = None
         self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self.steps.has_shed
         self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn

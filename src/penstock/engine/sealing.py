@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from penstock.errors import StateError
 
-FORMAT = 9
+FORMAT = 10
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES

@@ -9,7 +9,9 @@ import numpy as np
 from penstock.engine.actions import set_actions
 from penstock.engine.expected_variance import ExpectedVariance
 from penstock.engine.lives import lengths_of
-from penstock.engine.step_weights import StepWeights
+
+# Columns of `Memory.chances` that are decided on, before those that the loop writes.
+CHANCES = 3
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +49,6 @@ class ShedSteps:
         # Where rows are evicted as well, monitored rows say what is lost.
         self._meters = budget is not None and not budget.limits_memory
         self._draw: Callable[[], None] | None = None  # for the rows of the batch, if not done
-        self._weights = StepWeights(len(plan.sides))
         self.has_shed = False
         self.expected_variance = ExpectedVariance(
             np.array([float(life) for life in lengths_of(plan)])
@@ -74,35 +75,31 @@ class ShedSteps:
             self._store.meter()
             self.expected_variance.begin(float(self._store.memory.gauges["total"].sum()))
         self.has_shed = True
-        piece = arrivals[at:stop]
-        chances = np.ones((piece.size, 3))
-        if decision.sheds_arrivals:
-            self._draw_now()
-            chances = set_actions(piece, decision, grades)
-        weights = self._weights.of(piece, grades, chances[:, :2])
+        self._draw_now()  # where nothing is shed as well: the loop may have to
         self._store.reserve_chances(arrivals.size)
-        self._store.memory.chances[at:stop] = np.hstack([chances, weights])
+        memory = self._store.memory
+        memory.key_grades[at:stop] = 0 if grades is None else grades
+        memory.chances[at:stop, :CHANCES] = 1.0
+        if decision.sheds_arrivals:
+            memory.chances[at:stop, :CHANCES] = set_actions(arrivals[at:stop], decision, grades)
 
     def note(
         self,
         arrivals: Array,
         at: int,
         stop: int,
-        grades: Integers | None,
         match_rates: Floats | None,
     ) -> None:
-        """Note that arrivals[at:stop] were dealt with; parameters are of these."""
-        if not self.has_shed:
-            return
-        rows, chances = arrivals[at:stop], self._store.memory.chances[at:stop]
-        self._weights.take_in(rows, grades, chances[:, :2])
-        self.expected_variance.add(rows, chances, match_rates)
+        """Note that arrivals[at:stop] were dealt with; match rates are of these."""
+        if self.has_shed:
+            chances = self._store.memory.chances[at:stop]
+            self.expected_variance.add(arrivals[at:stop], chances, match_rates)
 
     def save(self) -> dict[str, Array]:
         """Return the state, for `restore`."""
         saved: dict[str, Array] = {"has_shed": np.array([self.has_shed])}
         if self.has_shed:
-            saved |= {f"weights.{name}": each for name, each in self._weights.save().items()}
+            saved["weighing"] = self._store.memory.weighing
             expected = self.expected_variance.save()
             saved |= {f"expected.{name}": each for name, each in expected.items()}
         return saved
@@ -111,7 +108,7 @@ class ShedSteps:
         """Go on where the saved one stopped."""
         self.has_shed = bool(saved["has_shed"][0])
         if self.has_shed:
-            self._weights.restore(_below(saved, "weights."))
+            self._store.memory.weighing[:] = saved["weighing"]
             self.expected_variance.restore(_below(saved, "expected."))
 
 

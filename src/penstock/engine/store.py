@@ -12,7 +12,9 @@ from penstock.engine.kernels.buckets import relink
 from penstock.engine.kernels.index import rebuild
 from penstock.engine.kernels.layout import Memory
 from penstock.engine.kernels.queue import make_places, pack
+from penstock.engine.kernels.step_weights import TOGETHER
 from penstock.engine.plan import rule_record
+from penstock.strategies import GRADES
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Indices, Integers, Mask
@@ -82,6 +84,10 @@ class Store:
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
             chances=np.zeros((0, len(_CERTAIN))),
+            key_grades=np.zeros(0, np.int32),
+            weighing=np.zeros((2, 2, count, GRADES // TOGETHER + 1)),
+            account=np.zeros(1, layout.account_type(time)),
+            ranking=np.zeros((2, count, GRADES)),
             probed=np.ones((count, count, 1), np.uint8),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
@@ -99,9 +105,12 @@ class Store:
         return ROW_OVERHEAD + self.retention.row_bytes
 
     def reserve_chances(self, arrivals: int) -> None:
-        """Make room for the chances of so many arrivals."""
+        """Make room for the chances and the grades of so many arrivals."""
         if len(self.memory.chances) < arrivals:
-            self.memory = self.memory._replace(chances=np.ones((arrivals, len(_CERTAIN))))
+            self.memory = self.memory._replace(
+                chances=np.ones((arrivals, len(_CERTAIN))),
+                key_grades=np.zeros(arrivals, np.int32),
+            )
 
     def set_sub_windows(self, probed: Mask | None) -> None:
         """Set which parts of which windows are probed; None for all."""

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # Its half-life, in half-lives of the recent counts: so much longer is remembered at most.
-_LONGER = 32.0
+_LONGER = 1024.0
 # Rows of a review by which the two are compared.
 _COMPARED = 256
 # Rows that a key which has not come is taken to have had, so that it is not impossible.

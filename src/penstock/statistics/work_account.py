@@ -55,12 +55,17 @@ class WorkAccount:
     credit: float = 0.0
     now: float | None = None
 
+    @property
+    def most(self) -> float:
+        """What is kept at most."""
+        return self.share * self.burst
+
     def book(self, *, time: float, spent: float) -> None:
         """Note the stream time that it is, and the work that was done since the last time."""
         passed = 0.0 if self.now is None else max(0.0, time - self.now)
         self.now = time if self.now is None else max(self.now, time)
         credit = self.credit + self.share * passed - spent
-        kept = min(credit, self.share * self.burst)
+        kept = min(credit, self.most)
         self.allowed += self.share * passed - (credit - kept)
         self.credit = kept
         self.spent += spent

@@ -71,6 +71,9 @@ class WorkModel:
         f: the share of pairs of rows of one value that are results. 1 for an equality by value;
         where all rows count as of one value, the selectivity of the join. One number, or one for
         each value.
+    charged
+        T of each stream within which what rows find is charged, if that is less than `windows`: of
+        rows inserted from now on, as much as falls into the time that is planned for.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class WorkModel:
     insert: float
     result: float
     selectivity: float | Floats = 1.0
+    charged: tuple[float, float] | None = None
 
     @property
     def whole(self) -> Steps:
@@ -104,7 +108,15 @@ class WorkModel:
     @property
     def found(self) -> Floats:
         """Results in which rows of each stream and value have waited, of the exact join."""
-        pairs: Floats = self.rates.prod(axis=0) * np.array(self.windows)[:, None]
+        return self._found_in(self.windows)
+
+    @property
+    def found_charged(self) -> Floats:
+        """Those of them that are charged."""
+        return self._found_in(self.charged or self.windows)
+
+    def _found_in(self, windows: tuple[float, float]) -> Floats:
+        pairs: Floats = self.rates.prod(axis=0) * np.array(windows)[:, None]
         found: Floats = pairs * self.selectivity
         return found
 
@@ -179,7 +191,11 @@ def probe_no_insert(model: WorkModel, capacity: float) -> Steps:
     more for the work comes first.
     """
     chances = fill(
-        model.found.sum(axis=1), model.rates.sum(axis=1) * model.insert, model.result, capacity
+        model.found.sum(axis=1),
+        model.rates.sum(axis=1) * model.insert,
+        model.result,
+        capacity,
+        charged=model.found_charged.sum(axis=1),
     )
     return model.all_alike(admit=_ALL, probe=_ALL, insert=chances)
 
@@ -198,34 +214,40 @@ def by_partner(model: WorkModel, capacity: float) -> Steps:
 
 
 def max_subset(
-    model: WorkModel, capacity: float, *, boundary: Boundary = "probe-no-insert"
+    model: WorkModel,
+    capacity: float,
+    *,
+    boundary: Boundary = "probe-no-insert",
+    worth: Floats | None = None,
 ) -> Steps:
     """Let the values take part that give most for their cost, in both streams; Fig. 2.
 
     A value for which there is not enough work left is shed by lot (line 14, which names no way),
     and all that give less have no chance. Values that match nothing have none either, unless there
-    is enough work for all.
+    is enough work for all. What values give is as the model has it, or as `worth` says.
     """
-    if model.full_work <= capacity:
-        return model.whole
     output = model.found.sum(axis=0)
-    cost = model.rates.sum(axis=0) * model.insert + output * model.result
-    worth = np.divide(output, cost, out=np.full(output.size, np.inf), where=cost > 0)
-    worth[output == 0] = 0.0
+    inserting = model.rates.sum(axis=0) * model.insert
+    cost = inserting + model.found_charged.sum(axis=0) * model.result
+    if cost.sum() <= capacity:
+        return model.whole
+    if worth is None:
+        # By gain per cost, which is in the order of gains per insertion whatever a result costs.
+        worth = np.divide(output, inserting, out=np.full(output.size, np.inf), where=inserting > 0)
     admit = np.zeros_like(model.rates)
     probe, insert = np.ones_like(model.rates), np.ones_like(model.rates)
-    left = capacity
-    for value in np.argsort(-worth, kind="stable"):
-        if not output[value]:
-            break
-        if cost[value] <= left:
-            admit[:, value] = 1.0
-            left -= float(cost[value])
-            continue
-        part = _BY_LOT[boundary](model.only(int(value)), left)
+    order = np.argsort(-worth, kind="stable")
+    order = order[output[order] > 0]
+    before = np.cumsum(cost[order]) - cost[order]
+    fits = before + cost[order] <= capacity
+    admit[:, order[fits]] = 1.0
+    if not fits.all():
+        at = int(np.argmin(fits))
+        value = int(order[at])
+        part = _BY_LOT[boundary](model.only(value), max(capacity - float(before[at]), 0.0))
         admit[:, value] = part.admit[:, 0]
         probe[:, value], insert[:, value] = part.probe[:, 0], part.insert[:, 0]
-        break
+        admit[:, order[at + 1 :]] = 0.0
     return Steps(admit, probe, insert)
 
 
@@ -237,31 +259,42 @@ _BY_LOT: Mapping[str, Callable[[WorkModel, float], Steps]] = {
 
 
 def fill(
-    gains: Floats, costs: Floats, result: float, capacity: float, at_once: float = np.inf
+    gains: Floats,
+    costs: Floats,
+    result: float,
+    capacity: float,
+    at_once: float = np.inf,
+    charged: Floats | None = None,
 ) -> Floats:
     """Return the chances of items that gain most together: a fractional knapsack.
 
     Each gains `gains` results, which cost `result` each, and costs `costs` besides, of which all
     together may cost `at_once`. Items that gain nothing have no chance, unless there is room for
-    all.
+    all. Of the results `charged` have to be paid for, if that is given.
 
     >>> fill(np.array([6.0, 1.0]), np.array([1.0, 1.0]), result=0.5, capacity=5.0).tolist()
     [1.0, 0.6666666666666666]
     """
-    whole = costs + gains * result
+    whole = costs + (gains if charged is None else charged) * result
     if whole.sum() <= capacity and costs.sum() <= at_once:
         return np.ones(gains.size)
     chances = np.zeros(gains.size)
     # By gain per cost, which is in the order of gains / costs whatever a result costs.
     worth = np.divide(gains, costs, out=np.full(gains.size, np.inf), where=costs > 0)
     worth[gains == 0] = 0.0
-    left = capacity
-    for item in np.argsort(-worth, kind="stable"):
-        if not gains[item] or left <= 0.0 or at_once <= 0.0:
-            break
-        chances[item] = min(1.0, left / whole[item]) if whole[item] > 0 else 1.0
-        if chances[item] * costs[item] > at_once:
-            chances[item] = at_once / costs[item]
-        left -= float(chances[item] * whole[item])
-        at_once -= float(chances[item] * costs[item])
+    order = np.argsort(-worth, kind="stable")
+    order = order[gains[order] > 0]
+    limits = [(capacity, whole[order]), (at_once, costs[order])]
+    chances[order] = np.min([_filled(limit, sizes) for limit, sizes in limits], axis=0)
     return chances
+
+
+def _filled(limit: float, sizes: Floats) -> Floats:
+    """Return how much of each item fits if they come one after the other.
+
+    >>> _filled(5.0, np.array([2.0, 4.0, 1.0])).tolist()
+    [1.0, 0.75, 0.0]
+    """
+    before = np.cumsum(sizes) - sizes
+    parts: Floats = np.divide(limit - before, sizes, out=np.ones(sizes.size), where=sizes > 0)
+    return np.where(before > limit, 0.0, np.clip(parts, 0.0, 1.0))

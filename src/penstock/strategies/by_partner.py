@@ -10,7 +10,7 @@ import numpy as np
 from penstock.statistics.work_output import fill
 from penstock.strategies.base import Integers, Needs
 from penstock.strategies.decision import Decision, Insert, grade_of
-from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance
+from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance, worth_of
 
 if TYPE_CHECKING:
     from penstock.strategies.view import Rows, WorkView
@@ -42,11 +42,17 @@ class ByPartner(WorkStrategy):
     def share_out(self, work: WorkView) -> Decision:
         """Return the chances of being inserted, by stream and grade."""
         rates, expected = work.grades[:, :, 0], work.grades[:, :, 1]
+        gains = expected * work.lives[:, None]
         chances = fill(
-            (expected * work.lives[:, None]).ravel(),
+            gains.ravel(),
             rates.ravel() * work.costs.insert,
             work.cost_of_result,
-            work.left_for_steps,
+            work.left_for_insertions,
             work.at_once,
+            charged=(expected * work.waits_ahead[:, None]).ravel(),
         ).reshape(rates.shape)
-        return Decision(insert=Insert(for_all_grades(chances, rates > 0.0, least_chance(work))))
+        return Decision(
+            insert=Insert(
+                for_all_grades(chances, rates > 0.0, least_chance(work)), worth_of(gains, rates)
+            )
+        )

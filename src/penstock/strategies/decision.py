@@ -40,15 +40,15 @@ Integers = npt.NDArray[np.int64]
 # key's grade is the part of an octave that its likeliness is in.
 BELOW: Final = 14
 ABOVE: Final = 6
-PER_OCTAVE: Final = 4
+PER_OCTAVE: Final = 16
 GRADES: Final = PER_OCTAVE * (BELOW + ABOVE) + 1
 
 
 def grade_of(likeliness: Floats) -> Integers:
-    """Return the grades of keys that are this likely to match; four to an octave.
+    """Return the grades of keys that are this likely to match; sixteen to an octave.
 
     >>> grade_of(np.array([0.0, 0.5, 1.0, 1.9, 1e9])).tolist()
-    [0, 52, 56, 59, 80]
+    [0, 208, 224, 238, 320]
     """
     parts = np.floor(PER_OCTAVE * np.log2(np.maximum(likeliness, 1e-300)))
     lowest, highest = -PER_OCTAVE * BELOW, PER_OCTAVE * ABOVE
@@ -59,8 +59,8 @@ def grade_of(likeliness: Floats) -> Integers:
 def likeliness_of(grades: Integers) -> Floats:
     """Return how likely keys of these grades are to match, in the middle of each.
 
-    >>> grade_of(likeliness_of(np.array([0, 56, 80]))).tolist()
-    [0, 56, 80]
+    >>> grade_of(likeliness_of(np.array([0, 224, 320]))).tolist()
+    [0, 224, 320]
     """
     likeliness: Floats = 2.0 ** ((grades + 0.5) / PER_OCTAVE - BELOW)
     return likeliness
@@ -164,7 +164,17 @@ class Emit:
 
 @dataclass(frozen=True)
 class Insert(Chances):
-    """Step 4: with which chance a row that was admitted asks for a place in memory."""
+    """Step 4: with which chance a row that was admitted asks for a place in memory.
+
+    Attributes
+    ----------
+    worth
+        What inserting a row is worth, for each stream, or for each stream and grade of key. If the
+        account of work gets low before the next review, rows of the least worth are left out first;
+        if it gets full, those of the greatest are added first. None: by lot.
+    """
+
+    worth: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -355,5 +365,5 @@ def combine(memory: Decision, cpu: Decision) -> Decision:
         memory,
         admit=Admit(product(memory.admit, cpu.admit)),
         probe=Probe(product(memory.probe, cpu.probe), reach[0] if reach else None),
-        insert=Insert(product(memory.insert, cpu.insert)),
+        insert=Insert(product(memory.insert, cpu.insert), cpu.insert.worth),
     )

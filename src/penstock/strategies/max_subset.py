@@ -10,7 +10,7 @@ import numpy as np
 from penstock.errors import SpecificationError, must
 from penstock.statistics.work_output import Boundary, WorkModel, max_subset
 from penstock.strategies.base import Integers, Needs
-from penstock.strategies.decision import Admit, Decision, Insert, Probe, grade_of
+from penstock.strategies.decision import GRADES, Admit, Decision, Insert, Probe, grade_of
 from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BOUNDARIES = ("probe-no-insert", "coin-flip", "insert-no-probe")
 # Of all rows that come a value has at most a quarter by the mean that grades go by: the highest
-# grade is that. Its square is graded, so that there are eight grades to an octave, in ten octaves:
+# grade is that. Its square is graded, so that there are 32 grades to an octave, in ten octaves:
 # with inverse correlation all values are of about the same worth.
 _HIGHEST = 32.0
 
@@ -73,11 +73,14 @@ class MaxSubsetOfValues(WorkStrategy):
         model = WorkModel(
             rates=rates,
             windows=(float(work.lives[0]), float(work.lives[1])),
+            charged=(float(work.waits_ahead[0]), float(work.waits_ahead[1])),
             insert=work.costs.insert,
             result=work.cost_of_result,
             selectivity=expected.mean(axis=0) / pairs,
         )
-        steps = max_subset(model, work.left_for_steps, boundary=self.boundary)
+        # By grade: of one value that comes now and then, rows of one stream may have come alone.
+        worth = np.arange(GRADES, dtype=np.float64)
+        steps = max_subset(model, work.left_for_insertions, boundary=self.boundary, worth=worth)
         known = np.broadcast_to(rates.sum(axis=0) > 0.0, rates.shape)
         takes_part = np.any(steps.admit * steps.insert > 0, axis=0) & known
         insert = for_all_grades(np.where(takes_part, steps.insert, 0.0), known, least)
@@ -88,5 +91,5 @@ class MaxSubsetOfValues(WorkStrategy):
         return Decision(
             admit=Admit(np.maximum(admit, least)),
             probe=Probe(np.maximum(probe, least)),
-            insert=Insert(insert),
+            insert=Insert(insert, np.broadcast_to(worth, rates.shape)),
         )

@@ -142,6 +142,9 @@ class WorkView:
         For each stream and grade of key (`Strategy.grade`): rows per unit of time, and the matches
         that these rows together can expect in each unit of time that they wait
         (`Needs.match_rates`).
+    found_ahead
+        Results that rows in memory will give in each unit of time, until the longest life is over;
+        of two streams.
     whole
         Results that the exact join would give in a unit of time, by what a sample's stand for.
     """
@@ -154,6 +157,7 @@ class WorkView:
     selectivity: float
     compared: float
     grades: Floats
+    found_ahead: float = 0.0
     whole: float = 0.0
 
     @property
@@ -173,6 +177,20 @@ class WorkView:
     def left_for_steps(self) -> float:
         """The work for which a strategy can choose: arrivals cost what they cost."""
         return max(0.0, self.capacity - float(self.rates.sum()) * self.costs.arrival)
+
+    @property
+    def left_for_insertions(self) -> float:
+        """The work that insertions, and what they will give within the longest life, may take."""
+        return max(0.0, self.left_for_steps - self.found_ahead * self.cost_of_result)
+
+    @property
+    def waits_ahead(self) -> Floats:
+        """How long rows that are inserted within the longest life will have waited at its end.
+
+        Of two streams: on average over these rows, as many at any time.
+        """
+        waits: Floats = self.lives * (1.0 - self.lives / (2.0 * max(self.lives.max(), 1e-300)))
+        return waits
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.statistics.work_output import Steps
     from penstock.strategies.view import View, WorkView
 
-__all__ = ["ByLot", "WorkStrategy", "for_all_grades", "least_chance"]
+__all__ = ["ByLot", "WorkStrategy", "for_all_grades", "least_chance", "worth_of"]
 
 # No row is shed for certain: of all combinations of rows in memory about this share is there at
 # least, and from these what is lost is estimated. They may cost this share of the work, and if
@@ -55,6 +55,15 @@ def for_all_grades(chances: Floats, known: npt.NDArray[np.bool_], least: float) 
     return np.maximum(filled, least)
 
 
+def worth_of(gains: Floats, rates: Floats) -> Floats:
+    """Return what a row of each kind gains, of which there are so many.
+
+    >>> worth_of(np.array([6.0, 0.0]), np.array([3.0, 0.0])).tolist()
+    [2.0, 0.0]
+    """
+    return np.divide(gains, rates, out=np.zeros(gains.shape), where=rates > 0)
+
+
 class WorkStrategy(Strategy):
     """A strategy that decides which steps arriving rows leave out."""
 
@@ -86,20 +95,24 @@ class ByLot(WorkStrategy):
             return Decision(admit=Admit(chances))
         if self.step == "probe":
             return Decision(probe=Probe(chances))
-        return Decision(insert=Insert(chances))
+        worth = work.lives / work.rates if work.rates.size == 2 else None
+        return Decision(insert=Insert(chances, worth))
 
     def _chances(self, work: WorkView, least: float) -> Floats:
         if work.rates.size > 2:
             model = LotModel(work.rates, work.found, work.costs.insert, work.cost_of_result)
             return best_chances(model, work.left_for_steps, self.step, least)
+        # Rows that are inserted have their effect while they wait; other steps have it at once.
+        ahead = self.step == "insert"
         pair = WorkModel(
             rates=work.rates[:, None],
             windows=(float(work.lives[0]), float(work.lives[1])),
             insert=work.costs.insert,
             result=work.cost_of_result,
             selectivity=work.selectivity,
+            charged=(float(work.waits_ahead[0]), float(work.waits_ahead[1])) if ahead else None,
         )
-        steps = self.solve(pair, work.left_for_steps)
+        steps = self.solve(pair, work.left_for_insertions if ahead else work.left_for_steps)
         chances: Floats = getattr(steps, self.step)[:, 0]
         return chances
 

@@ -205,9 +205,27 @@ def rule_type(value: DType) -> DType:
             ("insert_chance", np.float64),  # that it is inserted,
             ("admit_chance", np.float64),  # that it is admitted, which is part of both,
             ("probe_weight", np.float64),  # how many rows it stands for as it probes,
-            ("insert_weight", np.float64),  # and once it is inserted (`engine.step_weights`),
+            ("insert_weight", np.float64),  # and once it is inserted (`kernels.step_weights`),
             ("stands_for", np.float64),  # and for how many its own results stand
             ("result", np.int64),  # what the importance of a result is made of
+        ]
+    )
+
+
+def account_type(time: DType) -> DType:
+    """Return the record of the account of work, as the loop keeps it while rows are shed."""
+    return np.dtype(
+        [
+            ("now", time),
+            ("credit", np.float64),  # what is allowed and not used yet
+            ("share", np.float64),  # what is allowed in a unit of time
+            ("most", np.float64),  # that is kept; 0 where work is not limited
+            ("inserting", np.float64),  # rows that are to be inserted in a unit of time,
+            ("coming", np.float64),  # and all that come
+            ("arrival", np.float64),  # what steps cost
+            ("insert", np.float64),
+            ("compare", np.float64),
+            ("result", np.float64),
         ]
     )
 
@@ -286,6 +304,10 @@ class Memory(NamedTuple):
     order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
     chances: Floats  # chances[arrival] that it probes, is inserted, is admitted; then its weights
+    key_grades: Indices  # of each arrival, where steps are shed by them
+    weighing: Floats  # [mean chance or debt, step, stream, grade]; see `kernels.step_weights`
+    account: Array  # of work, one element
+    ranking: Floats  # [rows worth more, rows, stream, grade], in a unit of time; 0 rows: by lot
     probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.engine.kernels.gate import charge, charge_arrival, go_on, leave_out
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
     NO_KEY,
@@ -111,23 +112,26 @@ def join(
         actions = wide(arrival["actions"])
         place = streams[stream]["base"] + arrival["place"]
         advance(memory, stream, arrival["time"])
+        if sheds:
+            go_on(memory, arrival["time"])
         if arrival["blank"]:
             if arrival["blank"] == NO_KEY:
                 rule["arrivals"] += 1
                 memory.queue[place] = NOTHING
+                if sheds:
+                    charge_arrival(memory)
             continue
+        compared = rule["compared"]
+        inserted = streams[stream]["inserted"]
+        if sheds:
+            actions = leave_out(memory, arrival, at, actions)
         if actions & NOT_ADMITTED:
             rule["arrivals"] += 1
+            rule["found"] = 0
             memory.queue[place] = NOTHING
             _count_shed(memory, stream, actions)
+            charge(memory, arrival, at, compared, inserted)
             continue
-        if sheds:
-            rule["probe_chance"] = memory.chances[at, 0]
-            rule["insert_chance"] = memory.chances[at, 1]
-            rule["admit_chance"] = memory.chances[at, 2]
-            rule["probe_weight"] = memory.chances[at, 3]
-            rule["insert_weight"] = memory.chances[at, 4]
-            rule["stands_for"] = 0.0
         before = results.produced[0]
         slot = slot_of_key(memory, probing, arrival, at - start, results)
         if not actions & NOT_PROBED and not probe(memory, probing, arrival, slot, results):
@@ -152,6 +156,8 @@ def join(
             streams[stream]["dropped"] += 1
             streams[stream]["ended"] += 1
             memory.queue[place] = NOTHING
+        if sheds:
+            charge(memory, arrival, at, compared, inserted)
         if results.produced[0] >= ENOUGH:
             return at + 1
     return stop

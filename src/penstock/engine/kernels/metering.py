@@ -5,7 +5,7 @@ and is inserted with chance n. So it finds results with chance x = a p, and resu
 with chance y = a n. A result was found with the chance x of its arrival times the y of each row
 that waited. The sum of 1 / chance over the results that were found is an unbiased estimate of all
 results (Horvitz and Thompson), for any number of streams, also if chances follow from earlier
-draws. `engine.step_weights` says where a weight is not quite 1 / chance.
+draws. `kernels.step_weights` says where a weight is not quite 1 / chance.
 
 Its variance is a sum over pairs of results. Pairs without a common row do not count. A pair with
 weights w and v counts (1 - g) w v if it has one row in common, where g is

@@ -1,13 +1,26 @@
-"""For how many rows a row stands that took a step by lot, from row to row."""
+"""For how many rows a row stands that took a step by lot: 1 / its chance, or nearly so.
+
+Chances go up and down from review to review, and from row to row with the account of work. For some
+dozen rows a step may have a chance of a hundredth of what is usual, or less. Most often none of
+these rows takes the step, and nothing shows that they were there; now and then one does, and by 1 /
+its chance would stand for hundreds. Half of all estimates would then be somewhat low with a small
+variance, and a few be much too high: no interval holds for both.
+
+So a row whose chance is below a quarter of the mean chance of late, of rows of its stream with keys
+of its grade, stands for 1 / (a quarter of the mean). What is missing is made up for by the rows
+like it that come next: they stand for a few more. In the mean of all draws, rows stand for as many
+as there are. It is assumed that what a row finds does not depend on whether its chance was rare
+just then; where no chance is, every row stands for 1 / its chance, and the estimate is unbiased.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.engine.kernels.jit import kernel, wide
+from penstock.engine.kernels.jit import inner
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, Floats, Integers
+    from penstock.engine.kernels.layout import Memory
 
 # The part of the mean chance of rows like it below which a row does not stand for itself alone.
 _RARE: Final = 0.25
@@ -16,39 +29,35 @@ _MEAN_ROWS: Final = 64.0
 _REPAID_ROWS: Final = 32.0
 
 
-@kernel
-def weigh(
-    arrivals: Array, grades: Integers, chances: Floats, means: Floats, debts: Floats, out: Floats
-) -> None:
-    """Write for how many rows each arrival stands, by step; take it into means and debts.
+# Grades that are taken together: of one alone there would be too few rows.
+TOGETHER: Final = 8
 
-    Parameters
-    ----------
-    arrivals, grades
-        The arrivals, and the grades of their keys.
-    chances
-        Of each arrival to take each step.
-    means, debts
-        By step, stream and grade: the mean chance of late, 0 if none has come, and the rows for
-        which no row stands so far.
-    out
-        Like `chances`; 0 for a chance of 0.
-    """
-    for at in range(arrivals.size):
-        stream = wide(arrivals[at]["stream"])
-        grade = grades[at]
-        for step in range(chances.shape[1]):
-            chance = chances[at, step]
-            out[at, step] = 0.0
-            if chance <= 0.0 or arrivals[at]["blank"]:
-                continue
-            mean = means[step, stream, grade]
-            mean = chance if mean == 0.0 else mean + (chance - mean) / _MEAN_ROWS
-            means[step, stream, grade] = mean
-            if chance < _RARE * mean:
-                weight = 1.0 / (_RARE * mean)
-            else:
-                weight = (1.0 + debts[step, stream, grade] / _REPAID_ROWS) / chance
-            # As many rows are stood for, in the mean of all draws, as there are.
-            debts[step, stream, grade] += 1.0 - chance * weight
-            out[at, step] = weight
+
+@inner
+def _mean(memory: Memory, step: int, stream: int, grade: int, chance: float) -> float:
+    """Return the mean chance of late, with that of one row more."""
+    mean = memory.weighing[0, step, stream, grade // TOGETHER]
+    return chance if mean == 0.0 else mean + (chance - mean) / _MEAN_ROWS
+
+
+@inner
+def weight_of(memory: Memory, step: int, stream: int, grade: int, chance: float) -> float:
+    """Return for how many rows the next row like this stands, if it takes a step; 0 without one."""
+    if chance <= 0.0:
+        return 0.0
+    mean = _mean(memory, step, stream, grade, chance)
+    if chance < _RARE * mean:
+        return 1.0 / (_RARE * mean)
+    return (1.0 + memory.weighing[1, step, stream, grade // TOGETHER] / _REPAID_ROWS) / chance
+
+
+@inner
+def remember(
+    memory: Memory, step: int, stream: int, grade: int, chance: float, weight: float
+) -> None:
+    """Go on after a row with a chance and a weight: `weight_of` has said it."""
+    if chance > 0.0:
+        few = grade // TOGETHER
+        memory.weighing[0, step, stream, few] = _mean(memory, step, stream, grade, chance)
+        # As many rows are stood for, in the mean of all draws, as there are.
+        memory.weighing[1, step, stream, few] += 1.0 - chance * weight
