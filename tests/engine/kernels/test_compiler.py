@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def _free(memory: Memory) -> int:
-    return memory.rule[0]["free_row"] - 5
+    free: int = memory.rule[0]["free_row"] - 5
+    return free
 
 
 def _free_of(free: Callable[[Memory], int]) -> Callable[[Memory], int]:
