@@ -164,7 +164,7 @@ CASES = [
 
 
 def _by_turns(turn: int) -> list[tuple[str, str]]:
-    """Return half of the cases: with the other half each strategy has each workload.
+    """Return half of the cases: with the other half each strategy that learns has each workload.
 
     Each half has every strategy over half of the workloads, and every workload. All are over
     "equal".
