@@ -22,6 +22,7 @@ def njit(
     no_cpython_wrapper: bool = ...,
     nogil: bool = ...,
     parallel: bool = ...,
+    pipeline_class: Any = ...,
     _nrt: bool = ...,
 ) -> Callable[[_F], _F]: ...
 

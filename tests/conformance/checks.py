@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from penstock.engine.replay import Replay
     from penstock.goals import Goal
 
 Batch = dict[str, pa.Table]
@@ -210,6 +212,16 @@ def out_of_step(case: Case, seed: int = 0) -> list[Batch]:
     return cut_rows(case.workload.tables, batches=7, seed=seed)
 
 
+# Checks that follow one another ask for the same.
+@lru_cache(maxsize=32)
+def replayed(case: Case, how: str = "at once", shards: int = 1) -> Replay:
+    """Return what comes of a case's join: of all rows at once, "in step" or "out of step"."""
+    tables: Mapping[str, pa.Table | list[pa.Table]] = case.workload.tables
+    if how != "at once":
+        tables = as_lists({"in step": in_step, "out of step": out_of_step}[how](case))
+    return case.join().replay(tables, shards=shards)
+
+
 def as_lists(batches: Sequence[Batch]) -> dict[str, list[pa.Table]]:
     """Turn batches into what `Join.replay` takes."""
     return {name: [batch[name] for batch in batches] for name in batches[0]}
@@ -245,7 +257,7 @@ def the_workload_is_too_much(case: Case) -> None:
 
     Rows are lost for lack of room, or because the strategy sheds a step of theirs.
     """
-    replay = case.join().replay(case.workload.tables)
+    replay = replayed(case)
     if case.kind is None:
         assert replay.metrics.lost == 0
         assert replay.metrics.emitted == len(case.workload.exact)
@@ -259,14 +271,14 @@ def the_seed_decides(case: Case) -> None:
     """The same seed gives the same output, another one another, if the strategy draws at all."""
     outputs = [
         canonical_rows(case.join(seed=seed).replay(case.workload.tables).result)
-        for seed in (1, 1, 2, 3, 2**63 - 1)
+        for seed in (1, 1, 2, 2**63 - 1)
     ]
     assert outputs[0] == outputs[1]
     different = {tuple(output) for output in outputs}
     if not draws(case):
         assert len(different) == 1
     elif case.name in STRATEGIES:
-        assert len(different) == 4
+        assert len(different) == 3
     else:
         # It may draw seldom, or for a few rows.
         assert len(different) > 1
@@ -337,8 +349,8 @@ def _delivered_otherwise(batch: Batch, generator: np.random.Generator) -> Batch:
 
 def the_cut_into_batches_changes_nothing(case: Case) -> None:
     """Where the streams advance together, one batch gives what many give."""
-    once = case.join().replay(case.workload.tables)
-    often = case.join().replay(as_lists(in_step(case)))
+    once = replayed(case)
+    often = replayed(case, "in step")
     assert canonical_rows(often.result) == canonical_rows(once.result)
     assert counted(often.metrics) == counted(once.metrics)
 
@@ -346,23 +358,28 @@ def the_cut_into_batches_changes_nothing(case: Case) -> None:
 def the_cut_into_batches_changes_nothing_in_shards(case: Case) -> None:
     """Nor does it over several shards."""
     for shards in (2, 3):
-        once = case.join().replay(case.workload.tables, shards=shards)
-        often = case.join().replay(as_lists(in_step(case)), shards=shards)
+        once = replayed(case, "at once", shards)
+        often = replayed(case, "in step", shards)
         assert canonical_rows(often.result) == canonical_rows(once.result)
 
 
 def the_output_is_part_of_the_exact_join(case: Case) -> None:
     """Whatever is lost, nothing is made up, and nothing comes twice."""
     for shards in (1, 3):
-        for batches in (in_step(case), out_of_step(case)):
-            replay = case.join().replay(as_lists(batches), shards=shards)
+        for how in ("in step", "out of step"):
+            replay = replayed(case, how, shards)
             assert is_part_of(unweighted(replay.result), case.workload.exact)
             assert replay.metrics.emitted == replay.result.num_rows
 
 
+@lru_cache(maxsize=1)
+def _exactly(workload: Workload) -> Metrics:
+    return workload.join().replay(workload.tables).metrics
+
+
 def enough_budget_gives_the_exact_join(case: Case) -> None:
     """A budget of what the exact join holds at most loses nothing."""
-    exact = case.workload.join().replay(case.workload.tables).metrics
+    exact = _exactly(case.workload)
     enough = {
         None: None,
         "rows": ps.Budget(rows=exact.held_most),
@@ -377,15 +394,20 @@ def enough_budget_gives_the_exact_join(case: Case) -> None:
 
 def the_budget_is_never_exceeded(case: Case) -> None:
     """Not after any batch and, where it is in rows, not for an instant; over all shards."""
-    for shards in (1, 3):
-        for budget in _budgets(case, shards):
-            for batches in (in_step(case), out_of_step(case)):
-                done = run(case.join(budget=budget), batches, shards=shards)
-                for held, allowed in done.held:
-                    assert allowed is None or held <= allowed
-                if budget is not None and budget.rows is not None:
-                    assert done.metrics.budget_rows == budget.rows
-                    assert done.metrics.held_most <= budget.rows
+    ways = (in_step(case), out_of_step(case))
+    for number, shards in enumerate((1, 3)):
+        budgets = _budgets(case, shards)
+        runs = list(product(budgets, ways))
+        if len(budgets) == 2:
+            # Half of them: each pair of a budget, a way and a number of shards is there.
+            runs = [(budgets[number], ways[0]), (budgets[1 - number], ways[1])]
+        for budget, batches in runs:
+            done = run(case.join(budget=budget), batches, shards=shards)
+            for held, allowed in done.held:
+                assert allowed is None or held <= allowed
+            if budget is not None and budget.rows is not None:
+                assert done.metrics.budget_rows == budget.rows
+                assert done.metrics.held_most <= budget.rows
 
 
 def _budgets(case: Case, shards: int) -> list[ps.Budget | None]:
@@ -415,8 +437,8 @@ def the_order_of_delivery_does_not_matter(case: Case) -> None:
 def every_row_is_accounted_for(case: Case) -> None:
     """Each row that arrived is in one place or left under one cause."""
     for shards in (1, 2, 3):
-        for batches in (in_step(case), out_of_step(case)):
-            metrics = case.join().replay(as_lists(batches), shards=shards).metrics
+        for how in ("in step", "out of step"):
+            metrics = replayed(case, how, shards).metrics
             for name, stream in metrics.streams.items():
                 assert stream.arrived == case.workload.tables[name].num_rows
                 assert stream.arrived + stream.copies == accounted(stream)
@@ -435,8 +457,8 @@ def accounted(stream: ps.StreamMetrics) -> int:
 def a_result_stands_for_one_or_more(case: Case) -> None:
     """Weights are one over a chance."""
     for shards in (1, 2, 3):
-        for batches in (in_step(case), out_of_step(case)):
-            result = case.join().replay(as_lists(batches), shards=shards).result
+        for how in ("in step", "out of step"):
+            result = replayed(case, how, shards).result
             weights = result["weight"].to_numpy()
             assert np.all(np.isfinite(weights))
             assert weights.min(initial=1.0) == 1.0
@@ -448,8 +470,8 @@ def a_cluster_is_one_row_with_its_matches(case: Case) -> None:
     Where results are drawn one by one each is a cluster of its own.
     """
     for shards in (1, 2, 3):
-        for batches in (in_step(case), out_of_step(case)):
-            result = case.join().replay(as_lists(batches), shards=shards).result
+        for how in ("in step", "out of step"):
+            result = replayed(case, how, shards).result
             clusters = _clusters(result, case.workload.streams)
             sizes = Counter(map(len, clusters.values()))
             assert sum(size * number for size, number in sizes.items()) == result.num_rows

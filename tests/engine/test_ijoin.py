@@ -108,7 +108,7 @@ def fairness_of_rows_that_left(outcome: Outcome) -> float | None:
 
 @pytest.mark.parametrize("recompute", SCHEMES)
 @given(pick=choices())
-@examples(25)
+@examples(15)
 def test_the_same_rows_leave_as_by_the_book(recompute: str, pick: Pick) -> None:
     """By any condition, with importance redefined, whatever the cut into batches, saved or not."""
     rows, memory = pick(20, 250), 2 * pick(1, 12)

@@ -30,7 +30,7 @@ LARGE = Size(batches=6, rows=25, times=25, window=40, budget=60, full=True)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", WHOLE)
 @given(pick=choices())
-@examples(25)
+@examples(15)
 def test_two_streams_join_as_their_naive_twin(name: str, strategy: str | None, pick: Pick) -> None:
     assert_twins(make_case(pick, KINDS[name], strategy=strategy))
 
@@ -39,7 +39,7 @@ def test_two_streams_join_as_their_naive_twin(name: str, strategy: str | None, p
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", WHOLE)
 @given(pick=choices())
-@examples(12)
+@examples(8)
 def test_three_streams_join_as_their_naive_twin(
     name: str, strategy: str | None, pick: Pick
 ) -> None:

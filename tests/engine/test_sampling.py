@@ -34,28 +34,28 @@ SAID = (None, 0, 1, 2, 3, 5, 8, 30)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", ["equal whole", "equal text", "within float", "compare <="])
 @given(pick=choices())
-@examples(25)
+@examples(15)
 def test_a_sample_is_that_of_its_naive_twin(name: str, strategy: str, pick: Pick) -> None:
     assert_twins(made(pick, name, strategy, SMALL), pick)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(pick=choices())
-@examples(25)
+@examples(15)
 def test_a_large_sample_is_that_of_its_naive_twin(strategy: str, pick: Pick) -> None:
     assert_twins(made(pick, "equal whole", strategy, LARGE), pick)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(pick=choices())
-@examples(25)
+@examples(15)
 def test_where_the_fraction_rises_again_so_does_the_twins(strategy: str, pick: Pick) -> None:
     assert_twins(made(pick, "equal whole", strategy, LARGE), pick, raising=True)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(pick=choices())
-@examples(25)
+@examples(15)
 def test_where_the_limit_falls_so_does_the_twins(strategy: str, pick: Pick) -> None:
     """A budget in bytes, with rows that grow."""
     assert_twins(made(pick, "equal whole", strategy, SMALL, in_bytes=True), pick, raising=True)

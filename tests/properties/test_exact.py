@@ -16,7 +16,7 @@ pytestmark = pytest.mark.nojit
 
 @pytest.mark.parametrize("streams", [2, 3])
 @pytest.mark.parametrize("predicate", PREDICATES)
-@support.examples(40)
+@support.examples(25)
 @given(data=st.data())
 def test_streams_out_of_step_join_as_brute_force_does(
     predicate: str, streams: int, data: st.DataObject
@@ -30,7 +30,7 @@ def test_streams_out_of_step_join_as_brute_force_does(
         assert stream.arrived + stream.copies == accounted(stream)
 
 
-@support.examples(50)
+@support.examples(30)
 @given(example=examples())
 def test_one_batch_and_one_row_at_a_time_join_alike(example: Example) -> None:
     whole = example.join.replay(example.tables)
@@ -43,7 +43,7 @@ def test_one_batch_and_one_row_at_a_time_join_alike(example: Example) -> None:
     assert canonical_rows(again.result) == canonical_rows(whole.result)
 
 
-@support.examples(50)
+@support.examples(30)
 @given(example=examples())
 def test_saved_and_restored_is_as_good_as_uninterrupted(example: Example) -> None:
     batches = example.in_turn

@@ -32,9 +32,9 @@ def residence(tables: dict[str, pa.Table], made: ps.Join, number: int) -> int:
 
 
 @given(pick=choices())
-@examples(40)
+@examples(30)
 def test_more_importance_never_shortens_the_time_of_a_row_in_memory(pick: Pick) -> None:
-    rows = pick(2, 40)
+    rows = pick(2, 25)
     scores = {name: [float(pick(0, 9)) for _ in range(rows)] for name in STREAMS}
     keys = {name: [pick(0, 4) for _ in range(rows)] for name in STREAMS}
     number = pick(0, rows - 1)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.nojit
 GOALS = tuple(goal_of(name) for name in STRATEGIES)
 
 
-@support.examples(50)
+@support.examples(40)
 @given(example=examples(goals=GOALS, orderly=False))
 def test_rows_in_any_order_give_part_of_the_exact_join_within_the_budget(example: Example) -> None:
     replay = example.join.replay(example.batches, shards=example.shards)
@@ -39,7 +39,7 @@ def test_rows_in_any_order_give_part_of_the_exact_join_within_the_budget(example
         assert stream.arrived + stream.copies == accounted(stream)
 
 
-@support.examples(40)
+@support.examples(25)
 @given(example=examples(goals=GOALS, orderly=False))
 def test_saved_and_restored_sheds_the_same_rows(example: Example) -> None:
     batches = example.in_turn
@@ -47,7 +47,7 @@ def test_saved_and_restored_sheds_the_same_rows(example: Example) -> None:
     assert run(example.join, batches, shards=example.shards, saving=True) == uninterrupted
 
 
-@support.examples(40)
+@support.examples(25)
 @given(example=examples(goals=GOALS), data=st.data())
 def test_streams_cut_at_the_same_ticks_shed_the_same_rows(
     example: Example, data: st.DataObject

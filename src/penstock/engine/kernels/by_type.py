@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from numba.extending import overload
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload, overload_attribute
 
 from penstock.engine.kernels.jit import INLINED
 from penstock.engine.kernels.layout import Memory
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_OfNumba = Any  # Numba has no types
 
 _RETAINED = Memory._fields.index("retained")
 
@@ -38,7 +41,7 @@ def by_retention(
     return _by_type(
         steps,
         lambda arguments: type(arguments[0].retained),
-        lambda types: types[0].types[_RETAINED].instance_class,
+        lambda types: getattr(types[0].types[_RETAINED], "instance_class", tuple),
     )
 
 
@@ -77,3 +80,31 @@ def _by_type(
         return chosen
 
     return decorate
+
+
+@intrinsic
+def _without_retained(_: object, memory: _OfNumba) -> tuple[_OfNumba, Callable[..., _OfNumba]]:
+    nothing = types.Tuple(())
+
+    def generate(
+        context: _OfNumba, builder: _OfNumba, signature: _OfNumba, arguments: _OfNumba
+    ) -> _OfNumba:
+        parts = cgutils.unpack_tuple(builder, arguments[0])
+        parts[_RETAINED] = context.make_tuple(builder, nothing, ())
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    kinds = list(memory.types)
+    kinds[_RETAINED] = nothing
+    return types.NamedTuple(kinds, memory.instance_class)(memory), generate
+
+
+@cast("Any", overload_attribute)(
+    types.NamedTuple, "of_any_kind", jit_options=dict(INLINED), strict=False
+)
+def _of_any_kind(memory: _OfNumba) -> Callable[..., _OfNumba] | None:
+    """Compile `Memory.of_any_kind`."""
+
+    def compiled(memory: Memory) -> Memory:
+        return _without_retained(memory)  # type: ignore[call-arg]  # Numba gives the first
+
+    return compiled if memory.instance_class is Memory else None

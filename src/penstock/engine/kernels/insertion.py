@@ -19,18 +19,8 @@ if TYPE_CHECKING:
 
 
 @inner
-def insert(
-    memory: Memory,
-    arrival: np.void,
-    slot: int,
-    number: int,
-    monitored: bool,  # noqa: FBT001
-    key: float,
-) -> int:
-    """Put a row into memory, at its place in every structure; return its place.
-
-    `key` is what it is kept in order by: its rating, or what was made of it.
-    """
+def _place(memory: Memory, arrival: np.void, slot: int, number: int) -> int:
+    """Write a row into a free place, its queue and its chain; return the place."""
     rows = memory.rows
     rule = memory.rule[0]
     streams = memory.streams
@@ -59,11 +49,15 @@ def insert(
             bucket = bucket_of(memory, arrival["value"])
             slot = slot_of(memory, bucket, sub_of(memory, arrival["time"]))
     link(memory, row, slot, stream)
-    dispatch.begin(memory, row, key)
-    if monitored:
-        monitor(memory, row, arrival)
-    else:
-        dispatch.enter(memory, row, stream, wide(arrival["grade"]))
+    return row
+
+
+@inner
+def _count(memory: Memory, arrival: np.void, row: int) -> None:
+    """Count a row as held."""
+    rule = memory.rule[0]
+    streams = memory.streams
+    stream = wide(arrival["stream"])
     if rule["has_costs"]:
         memory.costs[row] = arrival["cost"]
         streams[stream]["taken"] += arrival["cost"]
@@ -79,6 +73,29 @@ def insert(
         rule["held_most"] = rule["held"]
         for each in range(streams.size):
             streams[each]["held_at_most"] = streams[each]["held"]
+
+
+@inner
+def insert(
+    memory: Memory,
+    arrival: np.void,
+    slot: int,
+    number: int,
+    monitored: bool,  # noqa: FBT001
+    key: float,
+) -> int:
+    """Put a row into memory, at its place in every structure; return its place.
+
+    `key` is what it is kept in order by: its rating, or what was made of it.
+    """
+    common = memory.of_any_kind
+    row = _place(common, arrival, slot, number)
+    dispatch.begin(memory, row, key)
+    if monitored:
+        monitor(common, row, arrival)
+    else:
+        dispatch.enter(memory, row, wide(arrival["stream"]), wide(arrival["grade"]))
+    _count(common, arrival, row)
     return row
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 import numpy as np
 from numba import njit
 
+from penstock.engine.kernels.compiler import FOR_KERNELS, FOR_PARTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -26,6 +28,7 @@ INLINED: Final[Mapping[str, Any]] = MappingProxyType(
         "no_cfunc_wrapper": True,
         "no_cpython_wrapper": True,
         "_nrt": False,
+        "pipeline_class": FOR_PARTS,
     }
 )
 """Options of functions that are compiled into each kernel that calls them."""
@@ -39,7 +42,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     which made the loop three times slower. Division follows NumPy: it does not check for zero, as
     the divisors are settings and never zero.
     """
-    return njit(cache=True, error_model="numpy", _nrt=False)(function)
+    return njit(cache=True, error_model="numpy", _nrt=False, pipeline_class=FOR_KERNELS)(function)
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
@@ -57,6 +60,10 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
 
 def rare(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a step that few rows need: called, not inlined, so that the loop stays small."""
-    return njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False)(
-        function
-    )
+    return njit(
+        error_model="numpy",
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=True,
+        _nrt=False,
+        pipeline_class=FOR_PARTS,
+    )(function)

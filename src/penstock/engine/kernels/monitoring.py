@@ -72,7 +72,7 @@ def retire(memory: Memory, at: int) -> None:
 def release(memory: Memory, at: int, grade: int) -> None:
     """Make a monitored row one like others, which may be evicted."""
     row = memory.monitored[at]["row"]
-    retire(memory, at)
+    retire(memory.of_any_kind, at)
     dispatch.enter(memory, row, wide(memory.rows[row]["stream"]), grade)
 
 
@@ -149,9 +149,10 @@ def monitor(memory: Memory, row: int, arrival: np.void) -> None:
 @inner
 def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
     """Note results with the rows that waited for them, and what the monitored ones show."""
+    common = memory.of_any_kind
     notes = memory.rule[0]["notes"]
     if notes & METERS:
-        meter(memory, arrival, results, start, stop)
+        meter(common, arrival, results, start, stop)
     if not notes & NOTES:
         return
     rows = memory.rows
@@ -169,14 +170,14 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
             if rows[row]["matches"] < MOST_MATCHES:
                 rows[row]["matches"] += 1
             if rows[row]["monitored"] != NOTHING:
-                weight = _note_monitored(memory, arrival, row)
+                weight = _note_monitored(common, arrival, row)
                 own += weight
                 squares += weight * weight
                 if weighs:
                     results.stands_for[at] = weight
                     results.witnesses[at] = rows[row]["arrival_number"]
     if own > 0.0 and memory.rule[0]["sheds"] != 0 and memory.streams.size == 2:
-        _note_arrival(memory, arrival, own, squares)
+        _note_arrival(common, arrival, own, squares)
 
 
 @rare

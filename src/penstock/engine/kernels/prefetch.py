@@ -37,6 +37,13 @@ def read_neighbours(memory: Memory, row: int, stream: int) -> int:
 @inner
 def prefetch(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
     """Find the slots of the next arrivals' keys, and read the rows that they will touch."""
+    _read_rows(memory.of_any_kind, arrivals, start, stop, results)
+    results.read[0] += _read_first_to_go(memory, stop - start)
+
+
+@inner
+def _read_rows(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
+    """Find the slots of keys, and read the rows that arrivals will find, and those that expire."""
     rows = memory.rows
     slots = memory.slots
     prefetched = results.prefetched
@@ -58,7 +65,7 @@ def prefetch(memory: Memory, arrivals: Array, start: int, stop: int, results: Re
         for i in range(count):
             if cursor[i] != NOTHING:
                 cursor[i] = rows[cursor[i]]["next"]
-    results.read[0] += read + _read_expiring(memory, count) + _read_first_to_go(memory, count)
+    results.read[0] += read + _read_expiring(memory, count)
 
 
 @inner
@@ -78,23 +85,25 @@ def _read_expiring(memory: Memory, count: int) -> int:
 @inner
 def _read_oldest(memory: Memory, count: int) -> int:
     streams = memory.streams
+    common = memory.of_any_kind
     read = 0
     for s in range(streams.size):
         first = max(memory.retained.queue.first[s], streams[s]["head"])
         last = min(first + count // streams.size, streams[s]["tail"])
         for place in range(streams[s]["base"] + first, streams[s]["base"] + last):
             if memory.queue[place] >= 0:
-                read += read_neighbours(memory, wide(memory.queue[place]), s)
+                read += read_neighbours(common, wide(memory.queue[place]), s)
     return read
 
 
 @inner
 def _read_tops(memory: Memory, count: int) -> int:
     heap = memory.retained.heap
+    common = memory.of_any_kind
     read = 0
     for s in range(memory.streams.size):
         for at in range(min(count, heap.sizes[s])):
-            read += read_neighbours(memory, wide(heap.lines[s, at]), s)
+            read += read_neighbours(common, wide(heap.lines[s, at]), s)
     return read
 
 

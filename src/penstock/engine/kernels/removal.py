@@ -22,18 +22,18 @@ def _note_end(memory: Memory, stream: int, since: float) -> None:
 
 
 @inner
-def remove(memory: Memory, row: int) -> None:
-    """Take a row out of every structure."""
+def _unlink(memory: Memory, row: int, stream: int) -> None:
+    """Take a row out of its chain and its queue."""
+    unlink(memory, row, stream)
+    memory.queue[memory.streams[stream]["base"] + memory.rows[row]["place"]] = NOTHING
+
+
+@inner
+def _free(memory: Memory, row: int, stream: int) -> None:
+    """Count a row as gone, and let another have its place."""
     rows = memory.rows
     rule = memory.rule[0]
     streams = memory.streams
-    stream = wide(rows[row]["stream"])
-    unlink(memory, row, stream)
-    memory.queue[streams[stream]["base"] + rows[row]["place"]] = NOTHING
-    if rows[row]["monitored"] != NOTHING:
-        retire(memory, wide(rows[row]["monitored"]))
-    else:
-        dispatch.leave(memory, row, stream)
     _note_end(memory, stream, rows[row]["time"])
     memory.dead[stream, rows[row]["ref"] >> REF_BITS] += 1
     rows[row]["ref"] = NOTHING
@@ -44,6 +44,20 @@ def remove(memory: Memory, row: int) -> None:
     if rule["has_costs"]:
         rule["taken"] -= memory.costs[row]
         streams[stream]["taken"] -= memory.costs[row]
+
+
+@inner
+def remove(memory: Memory, row: int) -> None:
+    """Take a row out of every structure."""
+    common = memory.of_any_kind
+    stream = wide(memory.rows[row]["stream"])
+    _unlink(common, row, stream)
+    monitored = wide(memory.rows[row]["monitored"])
+    if monitored != NOTHING:
+        retire(common, monitored)
+    else:
+        dispatch.leave(memory, row, stream)
+    _free(common, row, stream)
 
 
 @inner
