@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.engine.identity import content_hashes
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.weave import weave
+from penstock.engine.kernels.weave import weave, write_arrivals
 from penstock.engine.sizes import row_sizes
 
 if TYPE_CHECKING:
@@ -191,13 +191,16 @@ def merge(
     run_of = np.empty(times.size, np.int16)
     weave(times, starts, starts[:-1].copy(), order, run_of)
     arrivals = np.zeros(times.size, layout.arrival_type(plan.time.dtype, plan.values.dtype))
-    merged = Merged(arrivals, order, int(starts[count]))
-    arrivals["stream"] = run_of % count
-    arrivals["time"] = times[order]
-    arrivals["key_word"] = merged.spread([side.key_words for side in sides])
-    arrivals["value"] = merged.spread([side.values for side in sides])
-    arrivals["ref"] = merged.spread([side.index for side in sides])
-    arrivals["place"] = merged.spread(places)
-    blank = merged.spread([np.where(side.has_key, 0, layout.NO_KEY) for side in sides])
-    arrivals["blank"] = np.where(run_of < count, layout.TICK, blank)
-    return merged
+    write_arrivals(
+        arrivals,
+        count,
+        order,
+        run_of,
+        times,
+        np.concatenate([side.key_words for side in sides]),
+        np.concatenate([side.values for side in sides]),
+        np.concatenate([side.index for side in sides]),
+        np.concatenate(places),
+        np.concatenate([side.has_key for side in sides]),
+    )
+    return Merged(arrivals, order, int(starts[count]))
