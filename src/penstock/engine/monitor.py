@@ -38,9 +38,13 @@ class Monitor:
         self._plan = plan
         self._store = store
         self._budget = budget
+        self._allowed: int | None = None  # rows that the quota was set for
 
     def allow(self, rows: int) -> None:
         """Set the quota, where so many rows may be held."""
+        if rows == self._allowed:
+            return
+        self._allowed = rows
         quota = self._budget.monitored(rows) if self._monitors else 0
         self._store.reserve_monitored(quota)
         rule = self._store.memory.rule[0]
