@@ -128,8 +128,9 @@ def intern(
     offsets: Integers,
     good: Mask,
     out: Integers,
+    hashes: Integers,
 ) -> None:
-    """Number each byte string; one that is not in the table gets a new number.
+    """Number each byte string, and hash it; one that is not in the table gets a new number.
 
     Two strings have the same number if, and only if, they are the same bytes. There must be room
     in the table for all of them.
@@ -138,10 +139,12 @@ def intern(
     for i in range(out.size):
         if not good[i]:
             out[i] = 0
+            hashes[i] = 0
             continue
         start = offsets[i]
         length = offsets[i + 1] - start
         hashed = hash_bytes(data, start, offsets[i + 1])
+        hashes[i] = hashed
         at = hashed & mask
         while True:
             entry = interned.table[at] - 1
