@@ -12,13 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.columns import decoded
-from penstock.engine.kernels.key_hash import combine_hash_each, hash_each, hash_lists
+from penstock.engine.kernels.key_hash import (
+    combine_hash,
+    combine_hash_each,
+    draw_each,
+    hash_each,
+    hash_lists,
+)
 
 # The hash of a null, and what every hash begins with: arbitrary constants.
 _NULL = np.int64(0x1D8AF066F1B4A2C3)
 _START = np.int64(0x2545F4914F6CDD1D)
-# 2**-53: turns the 53 upper bits of a hash into a fraction.
-_UNIT = 2.0**-53
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,12 +51,10 @@ def draws(seed: int, stream: int, times: Array, identities: Integers) -> Floats:
     >>> len(set(once)), bool(np.all(once == draws(1, 0, times, identities)))
     (3, True)
     """
-    hashes = np.full(times.size, seed, np.int64)
-    combine_hash_each(hashes, np.full(times.size, stream, np.int64))
-    combine_hash_each(hashes, _bits(times))
-    combine_hash_each(hashes, identities)
-    combine_hash_each(hashes, number_among_equals(times, identities))
-    return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
+    start = combine_hash(np.int64(stream), np.int64(seed))
+    drawn = np.empty(times.size)
+    draw_each(start, bits(times), identities, number_among_equals(times, identities), drawn)
+    return drawn
 
 
 def number_among_equals(times: Array, identities: Integers) -> Integers:
@@ -61,15 +63,16 @@ def number_among_equals(times: Array, identities: Integers) -> Integers:
     >>> number_among_equals(np.array([5, 5, 7]), np.array([11, 11, 11])).tolist()
     [0, 1, 0]
     """
-    if not times.size:
-        return np.zeros(0, np.int64)
+    if not np.any(times[1:] == times[:-1]):
+        return np.zeros(times.size, np.int64)
     new = np.ones(times.size, np.bool_)
     new[1:] = (times[1:] != times[:-1]) | (identities[1:] != identities[:-1])
     starts = np.flatnonzero(new)
     return np.arange(times.size) - np.repeat(starts, np.diff(starts, append=times.size))
 
 
-def _bits(values: Array) -> Integers:
+def bits(values: Array) -> Integers:
+    """Return values of 64 bits as whole numbers of the same bits."""
     return np.ascontiguousarray(values).view(np.int64)
 
 

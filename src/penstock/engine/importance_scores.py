@@ -73,18 +73,22 @@ class ImportanceScores:
 
     def begin_batch(self, arrivals: Array) -> None:
         """Find where importance is redefined."""
-        if arrivals.size:
+        if arrivals.size and self._passed < self._moments.size:
             nows = np.maximum.accumulate(arrivals["time"])
             places = np.searchsorted(nows, self._moments[self._passed :])
             self._places = places[places < arrivals.size]
 
     def next_edge(self, at: int, stop: int) -> int:
         """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
+        if not self._places.size:
+            return stop
         later = self._places[self._places > at]
         return min(stop, int(later[0])) if later.size else stop
 
     def is_redefined(self, at: int) -> bool:
         """Say whether importance is redefined before an arrival; to be asked once."""
+        if not self._places.size:
+            return False
         passed = int(np.searchsorted(self._places, at, side="right"))
         self._places = self._places[passed:]
         self._passed += passed

@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.engine.identity import content_hashes
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.weave import weave
+from penstock.engine.kernels.weave import RowColumns, weave, write_arrivals
 from penstock.engine.sizes import row_sizes
 
 if TYPE_CHECKING:
@@ -149,9 +149,10 @@ def read_keys(
     """Return each row's key word and value, and whether it has a key that can match."""
     if plan.keys:
         columns = [table.column(name) for name in side.columns]
-        key_words, good = coder.key_words(columns)
         if hashes and is_hashed(plan):
-            return key_words, coder.hashes(columns), good
+            key_words, good, hashed = coder.interned(columns)
+            return key_words, hashed, good
+        key_words, good = coder.key_words(columns)
         return key_words, np.zeros(1, plan.values.dtype).repeat(key_words.size), good
     values, good = plan.values.read(table.column(side.columns[0]))
     if plan.rule.kind == layout.EQUAL:
@@ -191,13 +192,12 @@ def merge(
     run_of = np.empty(times.size, np.int16)
     weave(times, starts, starts[:-1].copy(), order, run_of)
     arrivals = np.zeros(times.size, layout.arrival_type(plan.time.dtype, plan.values.dtype))
-    merged = Merged(arrivals, order, int(starts[count]))
-    arrivals["stream"] = run_of % count
-    arrivals["time"] = times[order]
-    arrivals["key_word"] = merged.spread([side.key_words for side in sides])
-    arrivals["value"] = merged.spread([side.values for side in sides])
-    arrivals["ref"] = merged.spread([side.index for side in sides])
-    arrivals["place"] = merged.spread(places)
-    blank = merged.spread([np.where(side.has_key, 0, layout.NO_KEY) for side in sides])
-    arrivals["blank"] = np.where(run_of < count, layout.TICK, blank)
-    return merged
+    rows = RowColumns(
+        np.concatenate([side.key_words for side in sides]),
+        np.concatenate([side.values for side in sides]),
+        np.concatenate([side.index for side in sides]),
+        np.concatenate(places),
+        np.concatenate([side.has_key for side in sides]),
+    )
+    write_arrivals(arrivals, count, order, run_of, times, rows)
+    return Merged(arrivals, order, int(starts[count]))

@@ -146,11 +146,16 @@ class KeyCoder:
         """Return each row's key word, and whether it has a key: no null, no NaN."""
         if self._direct:
             return _word_column(columns[0])
-        data, offsets, good = self._as_bytes(columns)
-        key_words = np.empty(good.size, np.int64)
-        interned = self._reserve(good.size, int(offsets[-1] - offsets[0]))
-        intern(interned, data, offsets, good, key_words)
+        key_words, good, _ = self.interned(columns)
         return key_words, good
+
+    def interned(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Integers, Mask, Integers]:
+        """Return each row's key word, whether it has a key, and its hash, of keys that need it."""
+        data, offsets, good = self._as_bytes(columns)
+        key_words, hashes = np.empty(good.size, np.int64), np.empty(good.size, np.int64)
+        interned = self._reserve(good.size, int(offsets[-1] - offsets[0]))
+        intern(interned, data, offsets, good, key_words, hashes)
+        return key_words, good, hashes
 
     def hashes(self, columns: Sequence[pa.ChunkedArray]) -> Integers:
         """Return a hash of each row's key: the same for a key in every stream and process."""

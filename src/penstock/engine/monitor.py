@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.identity import number_among_equals
+from penstock.engine.identity import bits, number_among_equals
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.key_hash import combine_hash_each
+from penstock.engine.kernels.key_hash import combine_hash, draw_each
 from penstock.engine.kernels.monitoring import begin_batch, keep_to_quota
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # Any word: so that these draws have nothing to do with those of strategies.
 _SALT = np.int64(0x5DEECE66D)
-_UNIT = 2.0**-53
 # Of the quota: a threshold is raised no further than to fill so much of it, so that chance does
 # not lower it again at once.
 _FILL = 0.9
@@ -39,9 +38,13 @@ class Monitor:
         self._plan = plan
         self._store = store
         self._budget = budget
+        self._allowed: int | None = None  # rows that the quota was set for
 
     def allow(self, rows: int) -> None:
         """Set the quota, where so many rows may be held."""
+        if rows == self._allowed:
+            return
+        self._allowed = rows
         quota = self._budget.monitored(rows) if self._monitors else 0
         self._store.reserve_monitored(quota)
         rule = self._store.memory.rule[0]
@@ -81,25 +84,19 @@ class Monitor:
 
     def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
         """Draw for rows of one stream, in time order: by their times, keys and places."""
-        hashes = np.full(times.size, self._plan.spec.seed, np.int64)
-        combine_hash_each(hashes, np.full(times.size, self._salt))
         keys = words
         if self._plan.rule.kind != layout.EQUAL or is_hashed(self._plan):
-            keys = _bits(values)
-        combine_hash_each(hashes, np.full(times.size, s, np.int64))
-        combine_hash_each(hashes, _bits(times))
-        combine_hash_each(hashes, keys)
-        combine_hash_each(hashes, _number_in_order(times, keys))
-        return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * _UNIT
-
-
-def _bits(values: Array) -> Integers:
-    return np.ascontiguousarray(values).view(np.int64)
+            keys = bits(values)
+        start = combine_hash(self._salt, np.int64(self._plan.spec.seed))
+        start = combine_hash(np.int64(s), start)
+        drawn = np.empty(times.size)
+        draw_each(start, bits(times), keys, _number_in_order(times, keys), drawn)
+        return drawn
 
 
 def _number_in_order(times: Array, keys: Integers) -> Integers:
     """Number the rows of the same time and key, in the order in which they stand."""
-    if not times.size or not np.any(times[1:] == times[:-1]):
+    if not np.any(times[1:] == times[:-1]):
         return np.zeros(times.size, np.int64)
     order = np.lexsort((np.arange(times.size), keys, times))
     numbers = np.empty(times.size, np.int64)

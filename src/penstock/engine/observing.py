@@ -170,9 +170,11 @@ class Observer:
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Count the rows that came."""
         self._go_on(at, stop)
-        for s in range(self.turned.size):
-            if self.likeliness is None:
-                self.rates.count(s, self._mine(arrivals, s, at, stop).size)
+        if self.likeliness is None:
+            piece = arrivals[at:stop]
+            came = np.bincount(piece["stream"][piece["blank"] == 0], minlength=self.turned.size)
+            for s, count in enumerate(came.tolist()):
+                self.rates.count(s, count)
         self._count(stop, 1)
 
     def end_sampled_piece(self, at: int, stop: int, sampled: int, every: int) -> None:
@@ -235,43 +237,46 @@ class Observer:
         """Compare what each model predicted for the monitored rows with what came."""
         memory = self._store.memory
         monitored = memory.monitored[: int(memory.rule["monitored"][0])]
-        rows = memory.rows[monitored["row"]]
-        mine = rows["stream"] == s
-        places = np.flatnonzero(mine)
+        places = np.flatnonzero(memory.rows["stream"][monitored["row"]] == s)
         if not places.size:
             return False
-        entries, rows = monitored[mine], rows[mine]
+        entries = monitored[places]
         changed = False
-        if self._models:
-            span = float(self.span(s))
-            since = np.maximum(rows["time"], self.turned[s])
-            ages = (since - rows["time"]) / span
-            passed = np.minimum((now - since) / span, float(memory.lives["parts"][s]))
-            gained = (entries["matches"] - entries["counted"]).astype(np.float64)
-            weights = 1.0 / entries["chance"]
-            weights /= weights.mean()
-            # What was known of a row's key when it came. What was seen since then includes what is
-            # to be predicted, and an arriving row has nothing of the kind.
-            likely = np.where(
-                rows["likeliness"] > 0, rows["likeliness"], np.maximum(entries["likeliness"], 0.0)
-            )
-            waiting = Rows(s, ages, likely, entries["counted"].astype(np.float64))
-            outlook = self.outlooks[s]
-            told = likely > 0
-            if outlook.curve.total > 0 and told.any():
-                predicted = [each.expected(outlook, waiting) * passed for each in self._models]
-                changed = self.evidence.add(
-                    [_in_proportion(each[told], gained[told], weights[told]) for each in predicted],
-                    gained[told],
-                    weights[told],
-                    fade,
-                )
+        if self._models and self.outlooks[s].curve.total > 0:
+            changed = self._compare_models(s, entries, now, fade)
         memory.monitored["counted"][places] = entries["matches"]
         if self.likeliness is not None:
-            words = memory.slots[rows["slot"], layout.KEY_WORD]
-            likely = self.likeliness.of(s, rows["value"], words)
+            rows = entries["row"]
+            words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
+            likely = self.likeliness.of(s, memory.rows["value"][rows], words)
             memory.monitored["likeliness"][places] = likely
         return changed
+
+    def _compare_models(self, s: int, entries: Array, now: float, fade: float) -> bool:
+        """Compare what models predicted for monitored rows; return whether another is followed."""
+        memory = self._store.memory
+        # What was known of a row's key when it came. What was seen since then includes what is
+        # to be predicted, and an arriving row has nothing of the kind.
+        known = memory.rows["likeliness"][entries["row"]]
+        likely = np.where(known > 0, known, np.maximum(entries["likeliness"], 0.0))
+        told = likely > 0
+        if not told.any():
+            return False
+        times, span = memory.rows["time"][entries["row"]], float(self.span(s))
+        since = np.maximum(times, self.turned[s])
+        passed = np.minimum((now - since) / span, float(memory.lives["parts"][s]))
+        gained = (entries["matches"] - entries["counted"]).astype(np.float64)
+        weights = 1.0 / entries["chance"]
+        weights /= weights.mean()
+        ages, counted = (since - times) / span, entries["counted"].astype(np.float64)
+        waiting = Rows(s, ages, likely, counted)
+        predicted = [each.expected(self.outlooks[s], waiting) * passed for each in self._models]
+        return self.evidence.add(
+            [_in_proportion(each[told], gained[told], weights[told]) for each in predicted],
+            gained[told],
+            weights[told],
+            fade,
+        )
 
     def compare_in_sample(self) -> None:
         """Compare what models say of the rows of a sample with what these have matched so far.

@@ -348,11 +348,13 @@ class Operator:
     def _begin_piece(self, arrivals: Array, at: int) -> int:
         """Act on what has changed before an arrival; return where the next change may be."""
         arrived = int(self.store.memory.rule["arrivals"][0])
-        is_due = self.reviewed < 0 or arrived >= self.reviewed + self._interval
+        interval = self._interval
+        is_due = self.reviewed < 0 or arrived >= self.reviewed + interval
         if is_due:
             self.reviewed = arrived
             self.limits.review()
-        stop = min(at + self.reviewed + self._interval - arrived, arrivals.size)
+            interval = self._interval
+        stop = min(at + self.reviewed + interval - arrived, arrivals.size)
         if self.scores is not None:
             stop = self.scores.next_edge(at, stop)
             if self.scores.is_redefined(at) and self.reviewer is not None:

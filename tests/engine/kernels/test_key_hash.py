@@ -122,8 +122,9 @@ def empty(entries: int = 64, size: int = 4096) -> Interned:
 
 
 def numbers_of(interned: Interned, strings: list[bytes]) -> list[int]:
-    out = np.empty(len(strings), np.int64)
-    intern(interned, *delimited(strings), np.ones(len(strings), np.bool_), out)
+    out, hashes = np.empty(len(strings), np.int64), np.empty(len(strings), np.int64)
+    intern(interned, *delimited(strings), np.ones(len(strings), np.bool_), out, hashes)
+    assert hashes.tolist() == hashes_of(strings)
     return [int(each) for each in out]
 
 
@@ -161,9 +162,10 @@ def test_many_strings_with_the_same_hash_are_told_apart() -> None:
 
 def test_a_string_without_a_key_gets_no_entry() -> None:
     interned = empty()
-    out = np.full(3, -7, np.int64)
-    intern(interned, *delimited([b"a", b"b", b"a"]), np.array([True, False, True]), out)
+    out, hashes = np.full(3, -7, np.int64), np.full(3, -7, np.int64)
+    intern(interned, *delimited([b"a", b"b", b"a"]), np.array([True, False, True]), out, hashes)
     assert out.tolist() == [0, 0, 0]
+    assert hashes[1] == 0
     assert interned.counts.tolist() == [1, 1, 1]  # entries, bytes, the next number
 
 

@@ -13,14 +13,16 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Bytes, Integers, Mask
+    from penstock.engine.arrays import Bytes, Floats, Integers, Mask
 
 
 # SplitMix64's constants. Unsigned throughout: a signed product that overflows is undefined.
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
 _SECOND = np.uint64(0xBF58476D1CE4E5B9)
 _THIRD = np.uint64(0x94D049BB133111EB)
-_8, _27, _30, _31, _32 = (np.uint64(n) for n in (8, 27, 30, 31, 32))
+_8, _11, _27, _30, _31, _32 = (np.uint64(n) for n in (8, 11, 27, 30, 31, 32))
+# 2**-53: turns the 53 upper bits of a hash into a fraction.
+_UNIT = 2.0**-53
 
 
 @njit(cache=True)
@@ -61,6 +63,21 @@ def combine_hash_each(hashes: Integers, words: Integers) -> None:
     """Combine each hash with one word."""
     for i in range(hashes.size):
         hashes[i] = combine_hash(words[i], hashes[i])
+
+
+@njit(cache=True)
+def draw_each(
+    start: np.int64, times: Integers, keys: Integers, numbers: Integers, out: Floats
+) -> None:
+    """Draw a number in [0, 1) for each row: by the bits of its time, its key and its number.
+
+    `start` is a hash of what is the same for all. One pass, as each would fetch the rows again.
+    """
+    for i in range(out.size):
+        hashed = combine_hash(times[i], start)
+        hashed = combine_hash(keys[i], hashed)
+        hashed = combine_hash(numbers[i], hashed)
+        out[i] = np.float64(np.uint64(hashed) >> _11) * _UNIT
 
 
 @njit(cache=True)
@@ -111,8 +128,9 @@ def intern(
     offsets: Integers,
     good: Mask,
     out: Integers,
+    hashes: Integers,
 ) -> None:
-    """Number each byte string; one that is not in the table gets a new number.
+    """Number each byte string, and hash it; one that is not in the table gets a new number.
 
     Two strings have the same number if, and only if, they are the same bytes. There must be room
     in the table for all of them.
@@ -121,10 +139,12 @@ def intern(
     for i in range(out.size):
         if not good[i]:
             out[i] = 0
+            hashes[i] = 0
             continue
         start = offsets[i]
         length = offsets[i + 1] - start
         hashed = hash_bytes(data, start, offsets[i + 1])
+        hashes[i] = hashed
         at = hashed & mask
         while True:
             entry = interned.table[at] - 1

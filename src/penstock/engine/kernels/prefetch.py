@@ -38,12 +38,19 @@ def read_neighbours(memory: Memory, row: int, stream: int) -> int:
 def prefetch(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
     """Find the slots of the next arrivals' keys, and read the rows that they will touch."""
     _read_rows(memory.of_any_kind, arrivals, start, stop, results)
-    results.read[0] += _read_first_to_go(memory, stop - start)
+    read = 0
+    for s in range(memory.streams.size):
+        # As many rows leave a window in the long run as come into it.
+        coming = 0
+        for i in range(start, stop):
+            coming += arrivals[i]["stream"] == s
+        read += _read_leaving(memory, s, coming)
+    results.read[0] += read
 
 
 @inner
 def _read_rows(memory: Memory, arrivals: Array, start: int, stop: int, results: Results) -> None:
-    """Find the slots of keys, and read the rows that arrivals will find, and those that expire."""
+    """Find the slots of keys, and read the rows that arrivals will find."""
     rows = memory.rows
     slots = memory.slots
     prefetched = results.prefetched
@@ -65,49 +72,37 @@ def _read_rows(memory: Memory, arrivals: Array, start: int, stop: int, results: 
         for i in range(count):
             if cursor[i] != NOTHING:
                 cursor[i] = rows[cursor[i]]["next"]
-    results.read[0] += read + _read_expiring(memory, count)
+    results.read[0] += read
 
 
 @inner
-def _read_expiring(memory: Memory, count: int) -> int:
-    """Read the rows that will expire next, their slots, and their neighbours in the chains."""
-    streams = memory.streams
+def _read_queue(memory: Memory, stream: int, first: int, count: int) -> int:
+    """Read rows of a stream in time order, their slots, and their neighbours in the chains."""
+    base = memory.streams[stream]["base"]
     read = 0
-    for s in range(streams.size):
-        first = streams[s]["base"] + streams[s]["head"]
-        last = streams[s]["base"] + streams[s]["tail"]
-        for place in range(first, min(first + count, last)):
-            if memory.queue[place] >= 0:
-                read += read_neighbours(memory, wide(memory.queue[place]), s)
+    for place in range(base + first, base + min(first + count, memory.streams[stream]["tail"])):
+        if memory.queue[place] >= 0:
+            read += read_neighbours(memory, wide(memory.queue[place]), stream)
     return read
 
 
 @inner
-def _read_oldest(memory: Memory, count: int) -> int:
-    streams = memory.streams
-    common = memory.of_any_kind
-    read = 0
-    for s in range(streams.size):
-        first = max(memory.retained.queue.first[s], streams[s]["head"])
-        last = min(first + count // streams.size, streams[s]["tail"])
-        for place in range(streams[s]["base"] + first, streams[s]["base"] + last):
-            if memory.queue[place] >= 0:
-                read += read_neighbours(common, wide(memory.queue[place]), s)
-    return read
+def _read_oldest(memory: Memory, stream: int, count: int) -> int:
+    first = max(memory.retained.queue.first[stream], memory.streams[stream]["head"])
+    return _read_queue(memory.of_any_kind, stream, first, count)
 
 
 @inner
-def _read_tops(memory: Memory, count: int) -> int:
+def _read_lowest(memory: Memory, stream: int, count: int) -> int:
     heap = memory.retained.heap
     common = memory.of_any_kind
     read = 0
-    for s in range(memory.streams.size):
-        for at in range(min(count, heap.sizes[s])):
-            read += read_neighbours(common, wide(heap.lines[s, at]), s)
-    return read
+    for at in range(min(count, heap.sizes[stream])):
+        read += read_neighbours(common, wide(heap.lines[stream, at]), stream)
+    return read + _read_queue(common, stream, memory.streams[stream]["head"], count)
 
 
-@by_retention({Queued: _read_oldest, Ordered: _read_tops, Sampled: _read_tops})
-def _read_first_to_go(memory: Memory, count: int) -> int:
-    """Read the rows that will be evicted next, as far as these are known."""
-    return 0
+@by_retention({Queued: _read_oldest, Ordered: _read_lowest, Sampled: _read_lowest})
+def _read_leaving(memory: Memory, stream: int, count: int) -> int:
+    """Read the rows that will expire next, and be evicted next, as far as these are known."""
+    return _read_queue(memory.of_any_kind, stream, memory.streams[stream]["head"], count)

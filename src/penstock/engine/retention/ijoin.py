@@ -91,7 +91,7 @@ def _bound(memory: Memory, row: int, stream: int) -> float:
 @inner
 def _note_bound(memory: Memory, row: int, stream: int) -> None:
     memory.retained.heap.keys[row] = _bound(memory, row, stream)
-    memory.retained.ijoin.merits[row]["keyed"] = memory.retained.ijoin.merits[row]["last"]
+    memory.retained.ijoin.merits[row]["is_loose"] = 0
 
 
 # --- Rows come, match, mature and go
@@ -144,7 +144,8 @@ def leave(memory: Memory, row: int, stream: int) -> None:
 @inner
 def _is_mature(memory: Memory, row: int, stream: int, now: float) -> bool:
     record = memory.retained.ijoin.residences[stream]
-    return (now - memory.rows[row]["time"]) / record["life"] > record["maturity"]
+    came = memory.retained.ijoin.merits[row]["came"]
+    return (now - came) / record["life"] > record["maturity"]
 
 
 @inner
@@ -185,6 +186,7 @@ def note_match(memory: Memory, row: int) -> None:
         idle = (now - merit["last"]) / record["life"]
         merit["matches"] *= np.exp(-record["decay"] * idle)
         merit["last"] = now
+        merit["is_loose"] = 1
     merit["matches"] += 1.0
     if is_first and _is_unmatched(memory, row):
         _join_heap(memory, row, stream)
@@ -327,10 +329,7 @@ def _lowest(memory: Memory, stream: int, line: int, found: int) -> int:
         if found == NOTHING or _is_before(memory, value, row, lowest, found):
             found = row
             lowest = value
-        if (
-            memory.retained.ijoin.merits[row]["keyed"] != memory.retained.ijoin.merits[row]["last"]
-            and matched < SCRATCH
-        ):
+        if memory.retained.ijoin.merits[row]["is_loose"] and matched < SCRATCH:
             loose[matched] = row
             matched += 1
         child = 2 * at + 1

@@ -38,16 +38,21 @@ SMALLEST_AGE: Final = 0.001
 
 
 def merit_type(time: DType) -> DType:
-    """Return the record of what a row has given so far."""
+    """Return the record of what a row has given so far.
+
+    It has all that a priority is computed from, the row's time too, so that rows themselves are not
+    read for it: the bounds of all rows of a stream are computed in an order that no cache knows.
+    """
     return np.dtype(
         [
+            ("came", time),
             ("importance", np.float64),
             ("matches", np.float64),  # as of the last one, those before it decayed
             ("last", time),  # when it last matched, or came if it never did
+            ("standing", np.int32),  # UNMATCHED, YOUNG or RIPE
+            ("is_loose", np.int32),  # whether it has matched since its place in the heap was found
             ("computed", np.float64),  # its priority as computed last, if it has matched since:
             ("epoch", np.int64),  # then this is the number of that computation
-            ("keyed", time),  # its last match when its place in the heap was found
-            ("standing", np.int64),  # UNMATCHED, YOUNG or RIPE
         ]
     )
 
@@ -99,7 +104,7 @@ def earned(memory: Memory, row: int, stream: int, at: float) -> float:
         return 0.0
     # Times before the last match only as long as no horizon has been set.
     idle = max((at - merit["last"]) / record["life"], 0.0)
-    age = max((at - memory.rows[row]["time"]) / record["life"], SMALLEST_AGE)
+    age = max((at - merit["came"]) / record["life"], SMALLEST_AGE)
     # P = imp * matches' / age, matches' = sum of exp(-d * time since the match)
     decayed = merit["matches"] * np.exp(-record["decay"] * idle)
     return merit["importance"] * decayed / age
@@ -147,9 +152,10 @@ def valued(memory: Memory, row: int, stream: int) -> float:
 def begin(memory: Memory, row: int, importance: float) -> None:
     """Note how much an arriving row matters, and what it has found."""
     merit = memory.retained.ijoin.merits[row]
+    merit["came"] = memory.rows[row]["time"]
     merit["importance"] = importance
     merit["matches"] = memory.rule[0]["found"]
-    merit["last"] = memory.rows[row]["time"]
+    merit["last"] = merit["came"]
     if merit["matches"] > 0.0:
         merit["last"] = max(latest(memory), merit["last"])
     merit["epoch"] = NOTHING
