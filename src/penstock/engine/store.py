@@ -70,6 +70,7 @@ class Store:
         others = [[o for o in range(count) if o != s] for s in range(count)]
         self.retention = retention
         self.found_before = np.zeros(count, np.int64)  # results before the batch, by stream
+        self.vector_bytes = 0  # of a row, beside its payload
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             costs=np.zeros(0, np.int32),
@@ -130,7 +131,9 @@ class Store:
         """Make room for so many arrivals, of which no more than `limit` can be held at a time."""
         needed = self.held + arrivals
         self._reserve_rows(needed if limit is None else min(needed, max(limit, self.held)))
-        if self.memory.rule["kind"][0] != layout.EQUAL:
+        if self.memory.rule["kind"][0] == layout.SIMILAR:
+            self._reserve_buckets(1)  # all rows are in one chain, which is not read
+        elif self.memory.rule["kind"][0] != layout.EQUAL:
             self._reserve_buckets(needed if limit is None else min(needed, limit))
         elif self.memory.rule["spare_slots"][0] < arrivals:
             rebuild(self.memory.of_any_kind)

@@ -26,6 +26,7 @@ EQUAL: Final = 0
 WITHIN: Final = 1
 BAND: Final = 2
 COMPARE: Final = 3
+SIMILAR: Final = 4
 
 # Compare's operators.
 LESS: Final = 0
