@@ -271,7 +271,7 @@ class Neighbours:
                 block = block / own[:, None]
                 least, reduction = np.zeros(own.size), (1.0 - limit - rounding) * others
             elif max(own.max(), others.max()) > _LONGEST:
-                least, reduction = np.full(own.size, -np.inf), others
+                least, reduction = np.full(own.size, -np.inf), np.zeros(others.size)
             else:
                 least = (own**2 - limit - self._margin(own, others, dtype)) / 2
                 reduction = others**2 / 2
