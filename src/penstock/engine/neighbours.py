@@ -68,7 +68,7 @@ class Neighbours:
         self._times: Array = np.zeros(0, time)  # by place, never falling in a stream
         self._arrived: Integers = np.zeros(streams.size, np.int64)  # first place not arrived yet
         self._known = (0, 0)  # arrivals whose neighbours are known
-        self._steps: tuple[bytes, bytes] = (b"", b"")  # their hops, and steps that they leave out
+        self._steps: tuple[bytes, ...] = ()  # their hops, what they probe, and what they leave out
         self._found = np.zeros((1024, 2), np.int64)
         self._products: dict[DType, Array] = {}  # room for one of each type
 
@@ -151,8 +151,10 @@ class Neighbours:
         self._steps = self._steps_of(arrivals[at:stop])
         return stop
 
-    def _steps_of(self, block: Array) -> tuple[bytes, bytes]:
-        return self._store.memory.order.tobytes(), block["actions"].tobytes()
+    def _steps_of(self, block: Array) -> tuple[bytes, ...]:
+        memory = self._store.memory
+        probed = memory.rule["sub_windows"].tobytes() + memory.probed.tobytes()
+        return memory.order.tobytes(), probed, block["actions"].tobytes()
 
     def _find(self, arrivals: Array, at: int, stop: int) -> bool:
         """Find the neighbours of arrivals[at:stop]; return False if there are too many."""
@@ -193,35 +195,27 @@ class Neighbours:
 
         None if there are too many, unless there is one row alone.
         """
-        start, stop = self._reach(places, s, other)
-        if start >= stop:
-            return np.zeros((0, 2), np.int64)
-        block, least, reduction = self._terms(places, slice(start, stop))
         count = 0
-        for top, first in product(range(0, places.size, _ROWS), range(start, stop, _COLUMNS)):
-            rows, part = slice(top, top + _ROWS), slice(first, min(first + _COLUMNS, stop))
-            proposed = Block(
-                self._product(block[rows], self.nearby.known.vectors[part]),
-                least[rows],
-                reduction[first - start : part.stop - start],
-                places[rows],
-            )
-            while True:
-                noted = collect(
-                    self.nearby.known,
-                    proposed,
-                    self._store.memory.queue,
-                    (top, first),
-                    self._found,
-                    count,
+        for start, stop in self._parts(places, s, other):
+            block, least, reduction = self._terms(places, slice(start, stop))
+            for top, first in product(range(0, places.size, _ROWS), range(start, stop, _COLUMNS)):
+                rows, part = slice(top, top + _ROWS), slice(first, min(first + _COLUMNS, stop))
+                proposed = Block(
+                    self._product(block[rows], self.nearby.known.vectors[part]),
+                    least[rows],
+                    reduction[first - start : part.stop - start],
+                    places[rows],
                 )
-                if noted >= 0:
-                    break
-                if len(self._found) >= _MOST_NEIGHBOURS and not alone:
-                    return None
-                self._found = np.concatenate([self._found, np.zeros_like(self._found)])
-            count = noted
+                while (noted := self._collect(proposed, (top, first), count)) < 0:
+                    if len(self._found) >= _MOST_NEIGHBOURS and not alone:
+                        return None
+                    self._found = np.concatenate([self._found, np.zeros_like(self._found)])
+                count = noted
         return self._found[:count].copy()
+
+    def _collect(self, proposed: Block, corner: tuple[int, int], count: int) -> int:
+        queue = self._store.memory.queue
+        return collect(self.nearby.known, proposed, queue, corner, self._found, count)
 
     def _product(self, block: Array, window: Array) -> Array:
         """Multiply two matrices of vectors, in the type of the first."""
@@ -232,23 +226,48 @@ class Neighbours:
             np.matmul(block, window.T.astype(block.dtype, copy=False), out=into)
         return into
 
-    def _reach(self, places: Integers, s: int, other: int) -> tuple[int, int]:
-        """Return the part of another stream's window that rows may have partners in, and no more.
+    def _parts(self, places: Integers, s: int, other: int) -> list[tuple[int, int]]:
+        """Return the parts of another stream's window that rows may have partners in, and no more.
 
         Those of a block that come after a row are in it, and are left out when it probes.
         """
-        streams = self._store.memory.streams
+        memory = self._store.memory
         own = self._times[places]
-        slack, margin = self._store.memory.span[1:]
-        oldest = own.min() - streams["window"][other]
-        newest = own.max() + streams["window"][s]
-        oldest = oldest - slack * abs(oldest) - margin
-        newest = newest + slack * abs(newest) + margin
-        base = int(streams["base"][other])
-        times = self._times[base + int(streams["head"][other]) : int(self._arrived[other])]
-        first, last = np.searchsorted(times, oldest), np.searchsorted(times, newest, side="right")
-        begin = base + int(streams["head"][other])
-        return begin + int(first), begin + int(last)
+        window = memory.streams["window"][other]
+        begin = int(memory.streams["base"][other]) + int(memory.streams["head"][other])
+        times = self._times[begin : int(self._arrived[other])]
+        slack, margin = memory.span[1:]
+        parts: list[tuple[int, int]] = []
+        for youngest, oldest in self._ages(s, other):
+            # Whole times stay whole numbers: a float may be too rough for them.
+            unit = times.dtype.type
+            least = own.min() - (window if oldest >= 1.0 else unit(oldest * window) + unit(1))
+            # The newest part has rows that are newer than the arriving one, too.
+            most = own.max() + memory.streams["window"][s]
+            if youngest:
+                most = own.max() - unit(youngest * window) + unit(1)
+            least, most = least - slack * abs(least) - margin, most + slack * abs(most) + margin
+            first = begin + int(np.searchsorted(times, least))
+            last = begin + int(np.searchsorted(times, most, side="right"))
+            if parts and first <= parts[-1][1]:
+                first = parts.pop()[0]
+            if first < last:
+                parts.append((first, last))
+        return parts
+
+    def _ages(self, s: int, other: int) -> list[tuple[float, float]]:
+        """Return the ages that are probed, in windows: oldest first, and apart from each other."""
+        memory = self._store.memory
+        if not memory.rule["sub_windows"][0]:
+            return [(0.0, 1.0)]
+        shares = memory.probed[s, other]
+        ages: list[tuple[float, float]] = []
+        for part in np.flatnonzero(shares)[::-1]:
+            youngest, oldest = part / shares.size, (part + shares[part]) / shares.size
+            if ages and oldest >= ages[-1][0]:
+                oldest = ages.pop()[1]
+            ages.append((float(youngest), float(oldest)))
+        return ages
 
     def _terms(self, places: Integers, part: slice) -> tuple[Array, Array, Array]:
         """Return the vectors of rows, and what products with others must be for a pair to be near.

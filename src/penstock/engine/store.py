@@ -15,7 +15,7 @@ from penstock.engine.kernels.queue import make_places, pack
 from penstock.engine.plan import rule_record
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Indices, Integers, Mask
+    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers, Mask
     from penstock.engine.plan import Plan
     from penstock.engine.retention.base import Retention
 
@@ -83,7 +83,7 @@ class Store:
             order=np.array(others, np.int64),
             pairs=np.zeros((count, count), layout.PAIR),
             chances=np.zeros((0, len(_CERTAIN))),
-            probed=np.ones((count, count, 1), np.uint8),
+            probed=np.ones((count, count, 1)),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
             monitored=np.zeros(0, layout.monitored_type(time)),
@@ -104,11 +104,11 @@ class Store:
         if len(self.memory.chances) < arrivals:
             self.memory = self.memory._replace(chances=np.ones((arrivals, len(_CERTAIN))))
 
-    def set_sub_windows(self, probed: Mask | None) -> None:
-        """Set which parts of which windows are probed; None for all."""
+    def set_sub_windows(self, probed: Mask | Floats | None) -> None:
+        """Set how much of which parts of which windows is probed; None for all."""
         self.memory.rule["sub_windows"] = 0 if probed is None else probed.shape[2]
         if probed is not None:
-            self.memory = self.memory._replace(probed=probed.astype(np.uint8))
+            self.memory = self.memory._replace(probed=probed.astype(np.float64))
 
     @property
     def held(self) -> int:

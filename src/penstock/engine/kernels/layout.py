@@ -73,7 +73,7 @@ REF_BITS: Final = 32
 REF_MASK: Final = (1 << REF_BITS) - 1
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, Bytes, DType, Floats, Indices, Integers
+    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
 
 def row_type(time: DType, value: DType) -> DType:
@@ -287,7 +287,7 @@ class Memory(NamedTuple):
     order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
     chances: Floats  # chances[arrival] that it probes, is inserted, is admitted; then its weights
-    probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
+    probed: Floats  # probed[s, o, part]: how much of this part of o's window a row of s probes
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
     monitored: Array
