@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from benchmarks import batches, equality, importance, memory, shedding, window, within
+from benchmarks import batches, equality, importance, memory, shedding, similar, window, within
 from benchmarks.report import Figures, as_markdown, as_text, machine
 from penstock.errors import SpecificationError
 from penstock.report.tables import read_page, write_sections
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "equality": equality.run,
     "within": within.run,
+    "similar": similar.run,
     "window": window.run,
     "batches": batches.run,
     "memory": memory.run,

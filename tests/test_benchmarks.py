@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from benchmarks import batches, data, equality, importance, memory, window, within
+from benchmarks import batches, data, equality, importance, memory, similar, window, within
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.nested_loop import Scan, nested_loop
 from benchmarks.report import Target, as_markdown
@@ -38,6 +38,12 @@ def test_within_and_both_nested_loops_agree() -> None:
     (case,) = within.run(quick=True, say=silent).cases
     assert case.matches == 2
     assert 1 < case.results_per_arrival < 4
+
+
+def test_similar_compares_what_the_product_does() -> None:
+    figures = similar.run(quick=True, say=silent)
+    assert [case.type for case in figures.cases] == ["float32"]
+    assert len(figures.targets()) == 1
 
 
 def test_windows_of_all_lengths_give_as_many_results() -> None:

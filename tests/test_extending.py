@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
-import penstock as ps
 from examples.strategies.every_second import EverySecond
 from examples.strategies.longest_key import LongestKey
 from examples.strategies.newer_half import NewerHalf
@@ -42,18 +40,3 @@ def test_the_page_shows_the_files() -> None:
 )
 def test_each_conforms(strategy: Strategy, workload: str) -> None:
     conforms(strategy, [workload])
-
-
-def test_sub_windows_are_refused_where_they_are_not_served() -> None:
-    join = ps.Join(
-        streams={name: ps.Stream(time="t", window=10) for name in ("a", "b")},
-        on=ps.Within(1.0, a="v", b="v"),
-        goal=ps.MaxSubset(strategy=NewerHalf()),
-        budget=ps.Budget(rows=100),
-    )
-    table = pa.table({"t": [1, 2], "v": [1.0, 2.0]})
-    with pytest.raises(ps.SpecificationError) as error:
-        join.replay({"a": table, "b": table})
-    assert str(error.value) == (
-        "Probe.sub_windows must be for a join on Equal so far; got 'Within'; probe whole windows"
-    )

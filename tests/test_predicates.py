@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import SpecificationError
-from penstock.predicates import Band, Compare, Equal, Predicate, Within
+from penstock.predicates import Band, Compare, Equal, Predicate, Similar, Within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,9 @@ equal: Callable[..., Equal] = Equal
 within: Callable[..., Within] = Within
 band: Callable[..., Band] = Band
 compare: Callable[..., Compare] = Compare
+similar: Callable[..., Similar] = Similar
 
-READABLE = {"Band": Band, "Compare": Compare, "Decimal": Decimal, "Equal": Equal, "Within": Within}
+READABLE = {each.__name__: each for each in (Band, Compare, Decimal, Equal, Similar, Within)}
 
 EXAMPLES: list[tuple[Predicate, str]] = [
     (Equal("auction_id"), "Equal('auction_id')"),
@@ -37,6 +38,11 @@ EXAMPLES: list[tuple[Predicate, str]] = [
     (Within(np.float64(0.25), a="x", b="y"), "Within(0.25, a='x', b='y')"),
     (Band(low=-1, high=2.5, a="x", b="y"), "Band(low=-1, high=2.5, a='x', b='y')"),
     (Compare("<", a="x", b="y"), "Compare('<', a='x', b='y')"),
+    (Similar(1, a="v", b="w"), "Similar(1, metric='euclidean', a='v', b='w')"),
+    (
+        Similar(0.5, metric="cosine", dimensions=3, a="v", b="w"),
+        "Similar(0.5, metric='cosine', dimensions=3, a='v', b='w')",
+    ),
     (
         Compare("<", **{"from": "x", "my stream": "y"}),
         "Compare('<', **{'from': 'x', 'my stream': 'y'})",
@@ -255,6 +261,36 @@ def test_bounds_are_finite_numbers(value: object, hint: str) -> None:
         ("high of Band", refusal(band, low=1, high=value, a="x", b="y")),
     ):
         assert message == f"{name} must be a finite number; got {shown}; {hint}"
+
+
+def test_similar_needs_a_metric_that_there_is() -> None:
+    assert refusal(similar, 1, metric="cosin", a="v", b="v") == (
+        'metric of Similar must be one of "euclidean", "cosine"; got \'cosin\'; '
+        'did you mean "cosine"?'
+    )
+    assert refusal(similar, 1, metric=2, a="v", b="v") == (
+        'metric of Similar must be one of "euclidean", "cosine"; got 2; '
+        "use one of these, as a string"
+    )
+
+
+@pytest.mark.parametrize("dimensions", [0, -1, 2.0, True, "3"])
+def test_dimensions_are_a_whole_number(dimensions: object) -> None:
+    assert refusal(similar, 1, dimensions=dimensions, a="v", b="v") == (
+        f"dimensions of Similar must be a whole number of 1 or more; got {dimensions!r}; "
+        f"give how many numbers a vector has"
+    )
+
+
+def test_a_distance_of_vectors_is_zero_or_more() -> None:
+    assert refusal(similar, -1, a="v", b="v") == (
+        "distance of Similar must be zero or more; got -1; "
+        "give the largest difference that still joins"
+    )
+    assert refusal(similar, math.nan, a="v", b="v").startswith(
+        "distance of Similar must be a finite number; got nan"
+    )
+    assert refusal(similar, 1, a="v").startswith("columns of Similar must be given for at least")
 
 
 def test_bounds_are_in_order() -> None:

@@ -362,9 +362,9 @@ def test_a_plain_zero_is_valid_with_both_kinds(window: str | float) -> None:
     [
         ("id", 'write on=Equal("id")'),
         (Equal, "call it with its columns: on=Equal(...)"),
-        (["id"], 'write on=Equal("..."), or use Within, Band or Compare'),
-        (None, 'write on=Equal("..."), or use Within, Band or Compare'),
-        (int, 'write on=Equal("..."), or use Within, Band or Compare'),
+        (["id"], 'write on=Equal("..."), or use Within, Band, Compare or Similar'),
+        (None, 'write on=Equal("..."), or use Within, Band, Compare or Similar'),
+        (int, 'write on=Equal("..."), or use Within, Band, Compare or Similar'),
     ],
 )
 def test_on_is_a_predicate(on: object, hint: str) -> None:

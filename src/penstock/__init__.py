@@ -22,7 +22,7 @@ from penstock.importance import Histogram, Lookup
 from penstock.join import Join, progress
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.planning import Query
-from penstock.predicates import Band, Compare, Equal, Within
+from penstock.predicates import Band, Compare, Equal, Similar, Within
 from penstock.spec import Stream
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Sample",
     "SchemaError",
     "SessionError",
+    "Similar",
     "SpecificationError",
     "StateError",
     "Statistics",

@@ -31,7 +31,7 @@ class Join(Specification):
     streams
         The streams by name: their time columns and windows.
     on
-        When rows join: `Equal`, `Within`, `Band` or `Compare`.
+        When rows join: `Equal`, `Within`, `Band`, `Compare` or `Similar`.
     goal
         What to lose least of, if the budget does not suffice.
     budget

@@ -1,4 +1,4 @@
-"""Predicates, the condition on which rows join: `Equal`, `Within`, `Band` and `Compare`.
+"""Predicates, the condition on which rows join: `Equal`, `Within`, `Band`, `Compare`, `Similar`.
 
 A predicate names, for each stream, the column or columns that it compares. It is frozen and
 hashable. Two predicates are equal if they have the same class and the same arguments in the same
@@ -18,12 +18,13 @@ from typing import TypeAlias
 
 from penstock.errors import SpecificationError, did_you_mean, must
 
-__all__ = ["Band", "Compare", "Equal", "Number", "Predicate", "Within"]
+__all__ = ["Band", "Compare", "Equal", "Number", "Predicate", "Similar", "Within"]
 
 Number: TypeAlias = int | float | Decimal
 
 _OPERATORS = ("<", "<=", "=", "!=", ">", ">=")
 _MEANT = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
+_METRICS = ("euclidean", "cosine")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -179,11 +180,7 @@ class Within(Predicate):
     distance: Number
 
     def __init__(self, distance: Number, /, **columns: str) -> None:
-        distance = _finite(distance, "distance of Within")
-        if distance < 0:
-            hint = "give the largest difference that still joins"
-            raise SpecificationError(must("distance of Within", "zero or more", distance, hint))
-        object.__setattr__(self, "distance", distance)
+        object.__setattr__(self, "distance", _at_least_zero(distance, "Within"))
         object.__setattr__(self, "by_stream", _one_column_each(columns, "Within"))
 
     def _settings(self) -> Iterable[str]:
@@ -262,6 +259,67 @@ class Compare(Predicate):
 
     def _settings(self) -> Iterable[str]:
         return (repr(self.operator),)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Similar(Predicate):
+    """A largest distance between any two of the vectors: the similarity join.
+
+    Parameters
+    ----------
+    distance
+        Largest distance between any two of the vectors; finite, zero or more.
+    metric
+        ``"euclidean"``: the length of the difference. ``"cosine"``: 1 less the cosine of the angle.
+    dimensions
+        Numbers in a vector. Left out: of lists of a fixed size that size, else most first rows'.
+    **columns
+        For each stream its column, of lists of floats. None can be called as a parameter is.
+
+    Examples
+    --------
+    >>> Similar(0.2, metric="cosine", news="embedding", posts="embedding")
+    Similar(0.2, metric='cosine', news='embedding', posts='embedding')
+    """
+
+    distance: Number
+    metric: str
+    dimensions: int | None
+
+    def __init__(
+        self,
+        distance: Number,
+        /,
+        *,
+        metric: str = "euclidean",
+        dimensions: int | None = None,
+        **columns: str,
+    ) -> None:
+        if metric not in _METRICS:
+            hint = did_you_mean(str(metric), _METRICS, "use one of these, as a string")
+            requirement = f"one of {_quoted(_METRICS)}"
+            raise SpecificationError(must("metric of Similar", requirement, metric, hint))
+        if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
+            wanted, hint = "a whole number of 1 or more", "give how many numbers a vector has"
+            raise SpecificationError(must("dimensions of Similar", wanted, dimensions, hint))
+        object.__setattr__(self, "distance", _at_least_zero(distance, "Similar"))
+        object.__setattr__(self, "metric", metric)
+        object.__setattr__(self, "dimensions", dimensions)
+        object.__setattr__(self, "by_stream", _one_column_each(columns, "Similar"))
+
+    def _settings(self) -> Iterable[str]:
+        yield repr(self.distance)
+        yield f"metric={self.metric!r}"
+        if self.dimensions is not None:
+            yield f"dimensions={self.dimensions!r}"
+
+
+def _at_least_zero(distance: object, word: str) -> Number:
+    number = _finite(distance, f"distance of {word}")
+    if number < 0:
+        hint = "give the largest difference that still joins"
+        raise SpecificationError(must(f"distance of {word}", "zero or more", number, hint))
+    return number
 
 
 def _one_column_each(

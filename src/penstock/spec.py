@@ -158,7 +158,7 @@ class Specification:
 
     def _check_on(self) -> None:
         if not isinstance(self.on, Predicate):
-            hint = 'write on=Equal("..."), or use Within, Band or Compare'
+            hint = 'write on=Equal("..."), or use Within, Band, Compare or Similar'
             if isinstance(self.on, str):
                 hint = f'write on=Equal("{self.on}")'
             elif isinstance(self.on, type) and issubclass(self.on, Predicate):

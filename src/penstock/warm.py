@@ -23,7 +23,7 @@ from penstock.engine.sharding import route
 from penstock.engine.stream_progress import progress_of_all
 from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.join import Join
-from penstock.predicates import Compare, Equal, Predicate, Within
+from penstock.predicates import Compare, Equal, Predicate, Similar, Within
 from penstock.spec import Stream
 
 if TYPE_CHECKING:
@@ -96,6 +96,9 @@ def compile_for(time: str, value: str) -> None:
             _run(replace(join, budget=Budget(memory="40kB")), table)
         if goal in (MaxSubset(), Sample()):
             _run(replace(join, budget=_LITTLE_WORK), table)
+    # Without a budget: with one the first join of vectors waits.
+    vectors = {"whole": "short", "fraction": "long"}[value]
+    _run(Join(streams=streams, on=Similar(1.0, a=vectors, b=vectors)), table)
 
 
 def _table(time: str, value: str) -> pa.Table:
@@ -108,6 +111,8 @@ def _table(time: str, value: str) -> pa.Table:
             # One is so long that the table of keys has to grow.
             "text": [f"key {i % 7}" * (5_000 if i == 0 else 1) for i in range(_ROWS)],
             "list": [[i, None] for i in range(_ROWS)],
+            "short": pa.array([[i % 7.0] for i in range(_ROWS)], pa.list_(pa.float32())),
+            "long": pa.array([[i % 7.0] for i in range(_ROWS)], pa.list_(pa.float64())),
             # Rows grow, so that a budget in bytes holds fewer of them.
             "padding": ["" if i < _CHANGE else "x" * 2_000 for i in range(_ROWS)],
         }

@@ -137,13 +137,8 @@ def serves(strategy: StrategyLike, streams: int) -> bool:
 
 
 def suits(strategy: StrategyLike, workload: Workload) -> bool:
-    """Return whether a strategy serves a workload: parts of windows are probed by `Equal` only."""
-    if not serves(strategy, len(workload.streams)):
-        return False
-    return (
-        isinstance(workload.on, ps.Equal)
-        or Case(workload, strategy).first.probe.sub_windows is None
-    )
+    """Return whether a strategy serves a workload."""
+    return serves(strategy, len(workload.streams))
 
 
 def is_sample(strategy: StrategyLike | None) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pytest
 
-import penstock as ps
 from penstock.strategies import (
     GRADES,
     STRATEGIES,
@@ -174,9 +173,7 @@ def test_a_strategy_from_outside_conforms_everywhere(strategy: Strategy) -> None
 @pytest.mark.parametrize("strategy", OWN, ids=str)
 def test_a_check_is_left_out_where_the_rule_says_so(strategy: Strategy) -> None:
     served = [workload.name for workload in WORKLOADS if suits(strategy, workload)]
-    equal = [workload.name for workload in WORKLOADS if isinstance(workload.on, ps.Equal)]
-    is_by_part = isinstance(strategy, NewerThird)
-    assert served == (equal if is_by_part else [workload.name for workload in WORKLOADS])
+    assert served == [workload.name for workload in WORKLOADS]
     left_out = set(CHECKS) - set(checks_of(Case(WORKLOADS[0], strategy, "rows")))
     assert left_out == {"enough_budget_gives_the_exact_join"}
 

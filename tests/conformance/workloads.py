@@ -178,6 +178,33 @@ def _compare() -> Workload:
     )
 
 
+def _similar() -> Workload:
+    """Vectors of three dimensions, some of them of two, or with a NaN in them."""
+    draw = np.random.default_rng(7)
+
+    def table(rows: int) -> pa.Table:
+        vectors: list[list[float] | None] = draw.normal(0, 1, (rows, 3)).round(1).tolist()
+        vectors[5::17] = [[1.0, 1.0]] * len(vectors[5::17])
+        vectors[6::17] = [[1.0, np.nan, 1.0]] * len(vectors[6::17])
+        vectors[7] = None
+        return pa.table(
+            {"t": _times(draw, rows, 60), "v": pa.array(vectors, pa.list_(pa.float32()))}
+        )
+
+    return Workload(
+        name="similar",
+        streams={
+            "news": ps.Stream(time="t", window=10),
+            "posts": ps.Stream(time="t", window=16, lateness=2),
+            "calls": ps.Stream(time="t", window=6),
+        },
+        on=ps.Similar(1.8, dimensions=3, calls="v", posts="v", news="v"),
+        tables={"news": table(60), "posts": table(70), "calls": table(60)},
+        budgets={"rows": ps.Budget(rows=14), "memory": ps.Budget(memory=4500)},
+        cuts=(4, 5, 20, 33, 34, 59),
+    )
+
+
 def _equal_of_many_rows() -> Workload:
     """Enough rows for several reviews, at which a strategy may change its mind."""
     draw = np.random.default_rng(6)
@@ -202,6 +229,7 @@ _MAKERS: tuple[Callable[[], Workload], ...] = (
     _within,
     _band,
     _compare,
+    _similar,
 )
 WORKLOADS: tuple[Workload, ...] = tuple(make() for make in _MAKERS)
 # The table's strategies have `tests/engine/test_learning.py` for this.

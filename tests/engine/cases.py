@@ -23,6 +23,8 @@ NAMES = ("a", "b", "c")
 WHOLE = [0, 1, None, 2, 3, -1, -2, 5]
 TENTHS = [0.1, 0.2, 0.0, -0.0, 0.3, None, math.nan, -0.7, 0.9, 1.1, math.inf, 1e-9, -3e300]
 TEXT = ["x", "", None, "y", "xy"]
+# Of two dimensions, or not usable.
+VECTORS = [[0.0, 1.0], [1.0, 1.0], None, [2.0, 0.0], [-1.0, 3.0], [1.0], [math.nan, 0.0], [None, 1]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,14 @@ KINDS = (
         ),
         "band float": Kind(
             lambda names: ps.Band(low=0.1, high=0.8, **_named(names)), ((pa.float64(), TENTHS),)
+        ),
+        "similar": Kind(
+            lambda names: ps.Similar(1.5, dimensions=2, **_named(names)),
+            ((pa.list_(pa.float32()), [*VECTORS, [0.0, 0.0], [math.inf, 1.0], []]),),
+        ),
+        "similar angle": Kind(
+            lambda names: ps.Similar(0.5, metric="cosine", dimensions=2, **_named(names)),
+            ((pa.list_(pa.float32()), [*VECTORS, [0.0, 0.0]]),),
         ),
         "compare float": Kind(
             lambda names: ps.Compare("<", **_named(names)), ((pa.float64(), TENTHS),)

@@ -106,7 +106,9 @@ class NaiveOperator:
         """Return the rows of a stream that take part, in their order among themselves."""
         side, count = self.plan.sides[s], self.counts[s]
         columns = [table.column(name).to_pylist() for name in side.columns]
-        hashes, sizes = content_hashes(table).tolist(), row_sizes(table).tolist()
+        vectors = self.plan.vectors
+        beside = 0 if vectors is None else vectors.row_bytes(vectors.dimensions)
+        hashes, sizes = content_hashes(table).tolist(), (row_sizes(table) + beside).tolist()
         rows = []
         for number, time in enumerate(times_of(table.column(side.time), self.plan.time.unit)):
             count["arrived"] += 1

@@ -1,14 +1,14 @@
-"""What the four predicates say, in Python's own arithmetic."""
+"""What the predicates say, in Python's own arithmetic."""
 
 from __future__ import annotations
 
 import math
 import operator
 from decimal import Decimal
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-from penstock.predicates import Band, Compare, Equal, Predicate, Within
+from penstock.predicates import Band, Compare, Equal, Predicate, Similar, Within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,8 @@ OPERATORS = {
 
 def key_of(predicate: Predicate, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return a row's key; None if it can match nothing."""
+    if isinstance(predicate, Similar):
+        return _vector_of(predicate, values[0])
     for value in values:
         if value is None or value != value:  # noqa: PLR0124 -- a NaN is what differs from itself
             return None
@@ -39,6 +41,8 @@ def holds(predicate: Predicate, names: Sequence[str], keys: Sequence[tuple[Any, 
         return all(key == keys[0] for key in keys)
     assert predicate.streams is not None
     values = [keys[names.index(stream)][0] for stream in predicate.streams]
+    if isinstance(predicate, Similar):
+        return all(_are_similar(predicate, x, y) for x, y in combinations(values, 2))
     if isinstance(predicate, Within):
         distance = _like(predicate.distance, values)
         return all(abs(x - y) <= distance for x in values for y in values)
@@ -55,3 +59,23 @@ def _like(bound: Any, values: Sequence[Any]) -> Any:  # noqa: ANN401 -- a number
     if isinstance(bound, float) and any(isinstance(value, Decimal) for value in values):
         return Decimal(repr(bound))
     return bound
+
+
+def _vector_of(predicate: Similar, value: list[float | None] | None) -> tuple[Any, ...] | None:
+    """Return a vector as a key; the predicate must say how many numbers it has."""
+    assert predicate.dimensions is not None
+    if value is None or len(value) != predicate.dimensions:
+        return None
+    if any(number is None or not math.isfinite(number) for number in value):
+        return None
+    if predicate.metric == "cosine" and not any(value):
+        return None
+    return (tuple(value),)
+
+
+def _are_similar(predicate: Similar, x: Sequence[float], y: Sequence[float]) -> bool:
+    """Compare two vectors; the numbers of tests are such that no sum is rounded."""
+    if predicate.metric == "euclidean":
+        return math.dist(x, y) <= float(predicate.distance)
+    dot: float = sum(map(operator.mul, x, y))
+    return 1 - dot / (math.hypot(*x) * math.hypot(*y)) <= float(predicate.distance)

@@ -80,6 +80,31 @@ VALUES = (
 )
 
 
+# Of two dimensions; then of others, and with numbers at no distance from anything. Differences of
+# the first are the sides of right-angled triangles, so that distances are whole numbers.
+VECTORS = (
+    Family(
+        "vectors",
+        (pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float32())),
+        (
+            [0.0, 0.0],
+            [3.0, 4.0],
+            [0.1, 0.2],
+            [3.0, 0.0],
+            [-0.0, 1e-30],
+            [-1e30, 1e30],
+            [1.0],
+            [],
+            [1.0, 2.0, 3.0],
+            [None, 1.0],
+            [NAN, 1.0],
+            [1.0, INFINITY],
+            None,
+        ),
+    ),
+)
+
+
 def bounds(family: Family) -> SearchStrategy[Any]:
     """Draw distances and bounds of the kinds that a user may write."""
     if family.name == "tenths":

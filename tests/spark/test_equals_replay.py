@@ -27,6 +27,7 @@ PREDICATES = (
     "band whole",
     "compare <",
     "compare !=",
+    "similar",
 )
 # How far each stream is behind the first, in units of time: the last one runs ahead.
 BEHIND = (0, 7, -25)

@@ -53,6 +53,8 @@ def range_shares(plan: Plan, mine: int, values: Floats, others: Sequence[Floats]
     too high: it includes combinations whose other members are too far from each other. All else
     is exact.
     """
+    if plan.rule.kind == layout.SIMILAR:
+        return np.ones(values.size)  # of a vector nothing is known but that it has come
     sides = [np.sort(each) for each in others]
     if plan.rule.kind == layout.WITHIN:
         product = np.ones(values.size)

@@ -83,6 +83,7 @@ def account(
         rows, size = own.arrived, own.payload_bytes
         if counters.measured is not None:
             rows, size = counters.measured[s].tolist()
+            size -= rows * store.vector_bytes
         row_bytes = float(size / rows) if rows else 0.0
         # One shard answers for what came to all of them; the rest of what it got are copies.
         arrived = own.arrived
@@ -104,7 +105,9 @@ def account(
             lived_squares=float(record["lived_squares"]),
             **{name: int(record[name]) for name in _COUNTED},
         )
-        total_bytes += int(record["held_at_most"]) * (row_bytes + store.row_overhead)
+        total_bytes += int(record["held_at_most"]) * (
+            row_bytes + store.row_overhead + store.vector_bytes
+        )
     return Metrics(
         streams=streams,
         strategy=" + ".join(strategy.name for strategy in strategies) or None,

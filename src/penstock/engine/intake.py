@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from penstock.engine.arrays import Array, Indices, Integers, Mask
+    from penstock.engine.arrays import Array, Floats, Indices, Integers, Mask
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan, Side
+    from penstock.engine.vectors import VectorScale
 
 
 @dataclass
@@ -56,6 +57,7 @@ class Columns:
     has_key: Mask
     identities: Integers  # hashes of the rows' contents; empty if not needed
     sizes: Integers  # bytes of each row; empty if not needed
+    vectors: Array | None = None  # one for each row, where these are compared
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,27 @@ def read_side(
     if ties:
         order = np.lexsort((identities, kept))
         index, kept, identities = index[order], kept[order], identities[order]
-    key_words, values, has_key = read_keys(plan, side, table, coder, hashes=options.hashes)
+    vectors = None
+    if plan.vectors is None:
+        key_words, values, has_key = read_keys(plan, side, table, coder, hashes=options.hashes)
+    else:
+        vectors, has_key = read_vectors(plan.vectors, side, table, coder)
+        values = _vector_values(side, table, hashes=options.hashes)
+        key_words, vectors = np.zeros(has_key.size, np.int64), vectors[index]
     has_key = has_key[index]
     counters.null_keys += int(index.size - np.count_nonzero(has_key))
-    sizes = row_sizes(table)[index] if options.sizes else np.zeros(0, np.int64)
-    return Columns(index, kept, key_words[index], values[index], has_key, identities, sizes)
+    sizes = np.zeros(0, np.int64)
+    if options.sizes:
+        sizes = held_sizes(plan, table, coder)[index]
+    return Columns(
+        index, kept, key_words[index], values[index], has_key, identities, sizes, vectors
+    )
+
+
+def held_sizes(plan: Plan, table: pa.Table, coder: KeyCoder) -> Integers:
+    """Return the bytes that each row has in memory: its payload, and its vector once more."""
+    sizes = row_sizes(table)
+    return sizes if plan.vectors is None else sizes + plan.vectors.row_bytes(coder.dimensions)
 
 
 def is_hashed(plan: Plan) -> bool:
@@ -154,6 +172,9 @@ def read_keys(
             return key_words, hashed, good
         key_words, good = coder.key_words(columns)
         return key_words, np.zeros(1, plan.values.dtype).repeat(key_words.size), good
+    if plan.vectors is not None:
+        _, good = read_vectors(plan.vectors, side, table, coder)
+        return np.zeros(good.size, np.int64), _vector_values(side, table, hashes=hashes), good
     values, good = plan.values.read(table.column(side.columns[0]))
     if plan.rule.kind == layout.EQUAL:
         key_words = (values + values.dtype.type(0)).view(np.int64)  # -0.0 + 0.0 is 0.0
@@ -161,6 +182,27 @@ def read_keys(
     if values.dtype.kind == "f" and plan.rule.kind != layout.COMPARE:
         good = good & np.isfinite(values)  # an infinity has no distance to any value
     return np.zeros(values.size, np.int64), np.where(good, values, 0), good
+
+
+def read_vectors(
+    scale: VectorScale, side: Side, table: pa.Table, coder: KeyCoder
+) -> tuple[Array, Mask]:
+    """Return each row's vector, of the dimensions that the coder knows, and whether it can match.
+
+    The first rows decide on the dimensions, if nothing else does.
+    """
+    column = table.column(side.columns[0])
+    if coder.dimensions is None:
+        coder.dimensions = scale.dimensions_of(column)
+    return scale.read(column, coder.dimensions)
+
+
+def _vector_values(side: Side, table: pa.Table, *, hashes: bool) -> Floats:
+    """Return a number in [0, 1) that stands for each row's vector, or 0 if it is not needed."""
+    if not hashes:
+        return np.zeros(table.num_rows)
+    hashed = content_hashes(table.select(side.columns)).view(np.uint64)
+    return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 @dataclass(frozen=True)

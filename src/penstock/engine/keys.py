@@ -131,9 +131,16 @@ _FAMILIES = (
 
 
 class KeyCoder:
-    """Turns keys into key words, and keeps the table of interned keys."""
+    """Turns keys into key words, and keeps the table of interned keys.
+
+    Attributes
+    ----------
+    dimensions
+        Of vectors, where the first rows decide, once these have come.
+    """
 
     def __init__(self, columns: tuple[KeyColumn, ...]) -> None:
+        self.dimensions: int | None = None
         self._columns = columns
         self._interned: Interned | None = None  # made when it is first needed
         self._review_at = 4096  # interned keys

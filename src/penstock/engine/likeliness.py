@@ -230,7 +230,7 @@ class Likeliness:
             low, high = float(rule.low) * steps, float(rule.high) * steps
             return values + min(low, high), values + max(low, high)
         everything = np.full(values.size, np.inf)
-        if rule.operator == layout.UNEQUAL:
+        if rule.kind == layout.SIMILAR or rule.operator == layout.UNEQUAL:
             return -everything, everything
         upwards = rule.operator in (layout.LESS, layout.LESS_OR_EQUAL)
         if upwards == (steps > 0):

@@ -31,6 +31,7 @@ from penstock.engine.keys import KeyCoder
 from penstock.engine.limits import Limits, part_of, review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
+from penstock.engine.neighbours import Neighbours
 from penstock.engine.payload import Payload
 from penstock.engine.ratings import draw, given_matches, importance_of_arrivals
 from penstock.engine.result_rows import ResultRows
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.engine.arrays import Array, Floats
+    from penstock.engine.kernels.probe_equal import Partial
+    from penstock.engine.kernels.probe_range import Ranges
+    from penstock.engine.kernels.probe_similar import Nearby
     from penstock.engine.learned_arrays import LearnedArrays
     from penstock.engine.plan import Plan
     from penstock.engine.sealing import Seal
@@ -132,7 +136,8 @@ class Operator:
         )
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self.learned: LearnedArrays | None = None  # `state.save`: as it was saved last
-        self._probing = (
+        self.neighbours = None if plan.vectors is None else Neighbours(plan.vectors, self.store)
+        self._probing: Partial | Ranges | Nearby = (
             make_partial(count, plan.time.dtype)
             if plan.rule.kind == EQUAL
             else make_ranges(count, plan.time.dtype, plan.values.dtype)
@@ -233,8 +238,12 @@ class Operator:
     def _take_part(self, given: list[Given], ticks: list[Array]) -> Iterator[pa.Table]:
         """Join the rows that take part now, and settle those that stay."""
         sides = [self._read(s, each) for s, each in enumerate(given)]
+        before = None if self.neighbours is None else self.neighbours.before()
         places = self.store.make_places([side.times for side in sides])
         merged = merge(self.plan, sides, places, ticks)
+        if self.neighbours is not None and before is not None:
+            self.neighbours.follow(before, places, sides)
+            merged.arrivals["key_word"] = np.arange(merged.arrivals.size)
         matches = self._rate(sides, merged)
         self.limits.set_costs(merged, [side.sizes for side in sides])
         yield from self._join(merged.arrivals, matches)
@@ -326,6 +335,9 @@ class Operator:
             began, stop = at, self._begin_piece(arrivals, at)
             while at < stop:
                 part = min(stop, at + _RESERVED)
+                if self.neighbours is not None:
+                    part = self.neighbours.prepare(arrivals, at, part)
+                    self._probing = self.neighbours.nearby
                 self.store.reserve(part - at, self.limits.most_rows)
                 reached = join(
                     self.store.memory,

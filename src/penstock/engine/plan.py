@@ -16,9 +16,10 @@ from penstock.engine.kernels import layout
 from penstock.engine.keys import KeyColumn, key_columns
 from penstock.engine.times import TimeScale, common_scale
 from penstock.engine.values import ValueScale, bucket_width, common_values
+from penstock.engine.vectors import VectorScale, common_vectors
 from penstock.errors import SchemaError, did_you_mean, must
 from penstock.goals import MaxImportance, Sample
-from penstock.predicates import Band, Compare, Equal, Within
+from penstock.predicates import Band, Compare, Equal, Similar, Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,6 +104,8 @@ class Plan:
         How far a row may be ahead of the slowest stream without waiting for it; None for any.
     work
         The limit of work; None without one.
+    vectors
+        How the column of `Similar` is read; None for other predicates.
     """
 
     spec: Specification
@@ -114,6 +117,7 @@ class Plan:
     chain: tuple[int, ...]
     align: int | float | None = None
     work: WorkLimit | None = None
+    vectors: VectorScale | None = None
 
     @property
     def spool_bytes(self) -> int:
@@ -183,8 +187,12 @@ def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
     )
     sides = tuple(_side(spec, name, schemas[name], columns[name], time) for name in spec.names)
     typed = {n: [(c, schemas[n].field(c).type) for c in columns[n]] for n in spec.names}
+    vectors = None
     if isinstance(spec.on, Equal):
         keys, values, rule = key_columns(typed), ValueScale(floating=False), Rule(layout.EQUAL)
+    elif isinstance(spec.on, Similar):
+        vectors = common_vectors(spec.on, {n: pairs[0] for n, pairs in typed.items()})
+        keys, values, rule = (), ValueScale(floating=True), Rule(layout.SIMILAR)
     else:
         keys, values = (), common_values({n: pairs[0] for n, pairs in typed.items()})
         rule = _rule(spec.on, values)
@@ -200,6 +208,7 @@ def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
         chain,
         _align(spec, time),
         _work(spec, time, sides),
+        vectors,
     )
 
 
@@ -342,7 +351,12 @@ def _rule(predicate: object, values: ValueScale) -> Rule:
             return Rule(layout.EQUAL)  # with the values themselves as keys
         return Rule(layout.COMPARE, operator=_OPERATORS[predicate.operator])
     raise SchemaError(
-        must("on", "one of Penstock's predicates", predicate, "see Equal, Within, Band, Compare")
+        must(
+            "on",
+            "one of Penstock's predicates",
+            predicate,
+            "see Equal, Within, Band, Compare, Similar",
+        )
     )
 
 

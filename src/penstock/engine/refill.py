@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.intake import read_keys
+from penstock.engine.intake import held_sizes, read_keys, read_vectors
 from penstock.engine.ipc import from_ipc
 from penstock.engine.kernels.insertion import refill
 from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.learned import of_retention
-from penstock.engine.sizes import row_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.operator import Operator
+    from penstock.engine.vectors import VectorScale
 
 
 @dataclass
@@ -65,7 +65,9 @@ def refill_stream(
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
         if operator.limits.in_bytes:
-            arrivals["cost"] = operator.limits.costs(row_sizes(table))[places]
+            arrivals["cost"] = operator.limits.costs(held_sizes(plan, table, operator.coder))[
+                places
+            ]
         arrivals["likeliness"] = window.likeliness[places]
         if window.ratings is not None:
             arrivals["rating"] = window.ratings[places]
@@ -116,3 +118,13 @@ def refill_rows(
         for number, window in payload.sub_windows.items():
             here = part.numbers == number
             window.rows[part.places[here]] = own[here]
+    scale = operator.plan.vectors
+    if operator.neighbours is not None and scale is not None:
+        operator.neighbours.refill([_vectors_of(operator, scale, s) for s in range(len(parts))])
+
+
+def _vectors_of(operator: Operator, scale: VectorScale, s: int) -> Array:
+    """Return the vectors of a stream's rows in memory, in time order."""
+    refs = operator.store.memory.rows["ref"][operator.store.in_queue(s)]
+    table = operator.payloads[s].gather(refs)
+    return read_vectors(scale, operator.plan.sides[s], table, operator.coder)[0]

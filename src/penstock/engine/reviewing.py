@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.decision_state import from_arrays, to_arrays
-from penstock.engine.kernels.layout import EQUAL, TICK
+from penstock.engine.kernels.layout import TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
@@ -361,17 +361,8 @@ class Reviewer:
             store.set_sub_windows(decision.probe.sub_windows)
         store.retention.apply(store.memory, decision.retain.order, turned)
 
-    def _check_sub_windows(self, probed: Mask | None) -> None:
+    def _check_sub_windows(self, probed: Mask | Floats | None) -> None:
         streams = len(self._plan.sides)
-        if self._plan.rule.kind != EQUAL:
-            raise SpecificationError(
-                must(
-                    "Probe.sub_windows",
-                    "for a join on Equal so far",
-                    type(self._plan.spec.on).__name__,
-                    "probe whole windows",
-                )
-            )
         if probed is not None and (probed.ndim != 3 or probed.shape[:2] != (streams, streams)):
             raise SpecificationError(
                 must(

@@ -6,7 +6,7 @@ predicate                    shards
 `Equal`, `Compare("=")`      by a hash of the key: no row is copied
 `Within`, `Band`             by cells of the value: rows of the first stream go to the cell of
                              their value, other rows to each cell with a value they can match
-`Compare`                    the stream with the longest window is split, the others are copied
+`Compare`, `Similar`         the stream with the longest window is split, the others are copied
 ===========================  =================================================================
 
 Each result has exactly one member of the stream that is not copied, so one shard finds it.
@@ -59,7 +59,7 @@ def _shards(plan: Plan, s: int, table: pa.Table, shards: int) -> tuple[Integers,
     if plan.rule.kind == layout.EQUAL:
         one = _by_hash(_key_hashes(plan, s, table), shards)
         return one, one
-    if plan.rule.kind == layout.COMPARE:
+    if plan.rule.kind in (layout.COMPARE, layout.SIMILAR):
         windows = [side.window for side in plan.sides]
         if s != windows.index(max(windows)):
             everywhere = np.full(table.num_rows, -1, np.int64)

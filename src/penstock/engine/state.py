@@ -183,6 +183,7 @@ def restore(
             f"another time; restore the whole state, or start without it"
         )
     operator = Operator(plan, shard=shard, shards=shards, aligned=aligned, ordered=True)
+    operator.coder.dimensions = head.get("dimensions")
     fetch = chunks.get if fetch is None else fetch
     fetch_spooled(operator, fetch)
     data = {
@@ -265,6 +266,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "row_limit": operator.limits.rows,
         "reviewed": operator.reviewed,
         "work": None if operator.work is None else operator.work.save(),
+        "dimensions": operator.coder.dimensions,
         "emitted_before": operator.emitted_before,
         "importance": {
             name: array.tolist() for name, array in operator.importance_estimate.save().items()

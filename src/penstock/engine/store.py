@@ -17,7 +17,7 @@ from penstock.engine.plan import rule_record
 from penstock.strategies import GRADES
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, DType, Indices, Integers, Mask
+    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers, Mask
     from penstock.engine.plan import Plan
     from penstock.engine.retention.base import Retention
 
@@ -72,6 +72,7 @@ class Store:
         others = [[o for o in range(count) if o != s] for s in range(count)]
         self.retention = retention
         self.found_before = np.zeros(count, np.int64)  # results before the batch, by stream
+        self.vector_bytes = 0  # of a row, beside its payload
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             costs=np.zeros(0, np.int32),
@@ -88,7 +89,7 @@ class Store:
             weighing=np.zeros((2, 2, count, GRADES // TOGETHER + 1)),
             account=np.zeros(1, layout.account_type(time)),
             ranking=np.zeros((2, count, GRADES)),
-            probed=np.ones((count, count, 1), np.uint8),
+            probed=np.ones((count, count, 1)),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
             monitored=np.zeros(0, layout.monitored_type(time)),
@@ -112,11 +113,11 @@ class Store:
                 key_grades=np.zeros(arrivals, np.int32),
             )
 
-    def set_sub_windows(self, probed: Mask | None) -> None:
-        """Set which parts of which windows are probed; None for all."""
+    def set_sub_windows(self, probed: Mask | Floats | None) -> None:
+        """Set how much of which parts of which windows is probed; None for all."""
         self.memory.rule["sub_windows"] = 0 if probed is None else probed.shape[2]
         if probed is not None:
-            self.memory = self.memory._replace(probed=probed.astype(np.uint8))
+            self.memory = self.memory._replace(probed=probed.astype(np.float64))
 
     @property
     def held(self) -> int:
@@ -139,7 +140,9 @@ class Store:
         """Make room for so many arrivals, of which no more than `limit` can be held at a time."""
         needed = self.held + arrivals
         self._reserve_rows(needed if limit is None else min(needed, max(limit, self.held)))
-        if self.memory.rule["kind"][0] != layout.EQUAL:
+        if self.memory.rule["kind"][0] == layout.SIMILAR:
+            self._reserve_buckets(1)  # all rows are in one chain, which is not read
+        elif self.memory.rule["kind"][0] != layout.EQUAL:
             self._reserve_buckets(needed if limit is None else min(needed, limit))
         elif self.memory.rule["spare_slots"][0] < arrivals:
             rebuild(self.memory.of_any_kind)

@@ -141,11 +141,25 @@ class Probe(Chances):
     ----------
     sub_windows
         For each stream that arrives, each stream that is probed and each equal part of that
-        stream's window, the newest first: whether it is probed. None for whole windows. Served
-        for `Equal`.
+        stream's window, the newest first: whether it is probed, or how much of it, from 0 to 1.
+        Of a part that is not probed whole, the newest rows are. None for whole windows.
     """
 
-    sub_windows: npt.NDArray[np.bool_] | None = None
+    sub_windows: npt.NDArray[np.bool_] | Floats | None = None
+
+    def __post_init__(self) -> None:
+        """Check that chances are chances, and shares are shares."""
+        super().__post_init__()
+        shares = np.asarray(1.0 if self.sub_windows is None else self.sub_windows, np.float64)
+        if not np.all((shares >= 0) & (shares <= 1)):
+            raise SpecificationError(
+                must(
+                    "Probe.sub_windows",
+                    "shares of parts, from 0 to 1",
+                    self.sub_windows,
+                    "see docs/extending.md",
+                )
+            )
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.durations import to_units
 from penstock.errors import SchemaError, must
-from penstock.predicates import Band, Compare, Equal, Predicate, Within
+from penstock.predicates import Band, Compare, Equal, Predicate, Similar, Within
 from penstock.tables import check_tables, units_per_second
 from penstock.testing._columns import arithmetic, times_of, values_of
+from penstock.testing._vectors import all_near, usable_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +55,7 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
 
     For nulls and NaN no predicate holds. A row whose time is null or not finite joins nothing.
     Whole numbers and decimals are compared exactly; a difference with a float in it is computed
-    in float64.
+    in float64. So is a distance of vectors, number by number.
 
     Parameters
     ----------
@@ -95,6 +96,8 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
         for name, stream in join.streams.items()
     ]
     number = arithmetic(join, tables)
+    if isinstance(join.on, Similar):
+        number = usable_vector(join.on, join, tables)
     holds = _condition(join.on, tuple(join.streams), number)
 
     # Stream by stream, each combination so far is extended by each row. Once the windows or the
@@ -122,11 +125,12 @@ def _rows(
     """Return the rows of a stream that can join at all."""
     times = times_of(table[join.streams[name].time], units)
     columns = [values_of(table[column]) for column in join.on.columns_of(name)]
-    return [
+    rows = [
         _Row(index, time, tuple(number(value) for value in values))
         for index, (time, *values) in enumerate(zip(times, *columns, strict=True))
         if time is not None and None not in values
     ]
+    return [row for row in rows if None not in row.values]
 
 
 def _inside_windows(members: Sequence[_Row], windows: Sequence[int | float]) -> bool:
@@ -152,7 +156,9 @@ def _condition(
             return _chain(predicate, names, lambda x, y: low <= y - x <= high)
         case Compare():
             return _chain(predicate, names, _COMPARISONS[predicate.operator])
-    requirement = "an Equal, Within, Band or Compare"
+        case Similar():
+            return lambda rows: all_near(predicate, [row.values[0] for row in rows])
+    requirement = "an Equal, Within, Band, Compare or Similar"
     raise SchemaError(must("on", requirement, predicate, "exact_join knows no other predicate"))
 
 

@@ -26,6 +26,7 @@ EQUAL: Final = 0
 WITHIN: Final = 1
 BAND: Final = 2
 COMPARE: Final = 3
+SIMILAR: Final = 4
 
 # Compare's operators.
 LESS: Final = 0
@@ -72,7 +73,7 @@ REF_BITS: Final = 32
 REF_MASK: Final = (1 << REF_BITS) - 1
 
 if TYPE_CHECKING:
-    from penstock.engine.arrays import Array, Bytes, DType, Floats, Indices, Integers
+    from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
 
 
 def row_type(time: DType, value: DType) -> DType:
@@ -308,7 +309,7 @@ class Memory(NamedTuple):
     weighing: Floats  # [mean chance or debt, step, stream, grade]; see `kernels.step_weights`
     account: Array  # of work, one element
     ranking: Floats  # [rows worth more, rows, stream, grade], in a unit of time; 0 rows: by lot
-    probed: Bytes  # probed[s, o, part]: whether a row of s probes this part of o's window
+    probed: Floats  # probed[s, o, part]: how much of this part of o's window a row of s probes
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
     monitored: Array

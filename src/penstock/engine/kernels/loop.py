@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array
     from penstock.engine.kernels.probe_equal import Partial
     from penstock.engine.kernels.probe_range import Ranges
+    from penstock.engine.kernels.probe_similar import Nearby
     from penstock.engine.kernels.results import Results
 
 
@@ -91,7 +92,7 @@ def _count_shed(memory: Memory, stream: int, actions: int) -> None:
 @kernel
 def join(
     memory: Memory,
-    probing: Partial | Ranges,
+    probing: Partial | Ranges | Nearby,
     arrivals: Array,
     start: int,
     stop: int,

@@ -13,6 +13,7 @@ import numpy as np
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
 from penstock.engine.kernels.monitoring import note
+from penstock.engine.kernels.sub_windows import is_probed
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -71,20 +72,6 @@ def still_in_windows(memory: Memory, times: Array, stream: int, depth: int, now:
 
 
 @inner
-def _is_probed(memory: Memory, stream: int, other: int, age: float) -> bool:
-    """Return whether an arriving row probes the part of a window where a row of an age is.
-
-    Rows that are newer than the arriving one are in the newest part.
-    """
-    parts = memory.probed.shape[2]
-    window = memory.streams[other]["window"]
-    part = 0
-    if age > 0 and window > 0:
-        part = min(int(age / window * parts), parts - 1)
-    return memory.probed[stream, other, part] != 0
-
-
-@inner
 def probe_equal(
     memory: Memory,
     partial: Partial,
@@ -133,7 +120,7 @@ def probe_equal(
                 continue
         elif not still_in_windows(memory, partial.time, stream, depth, time):
             continue
-        if sub_windows and not _is_probed(memory, stream, other, arrival["time"] - time):
+        if sub_windows and not is_probed(memory, stream, other, arrival["time"] - time):
             continue
         partial.found[depth] += 1
         partial.ref[other] = rows[row]["ref"]

@@ -26,6 +26,7 @@ from penstock.engine.kernels.layout import (
 )
 from penstock.engine.kernels.monitoring import note
 from penstock.engine.kernels.probe_equal import count_pairs, still_in_windows
+from penstock.engine.kernels.sub_windows import is_probed, is_reached
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -171,13 +172,17 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
 
 
 @inner
-def _head(memory: Memory, ranges: Ranges, depth: int, other: int) -> int:
-    """Return the first row of the chain that a depth is at."""
+def _head(memory: Memory, ranges: Ranges, stream: int, depth: int, other: int) -> int:
+    """Return the first row of the chain that a depth is at; NOTHING if it is not probed."""
+    if memory.rule[0]["sub_windows"] != 0 and memory.span[0] != 0:
+        youngest = ranges.time[stream] - (ranges.sub[depth] + 1) * memory.span[0]
+        if not is_reached(memory, stream, other, youngest, youngest + memory.span[0]):
+            return wide(NOTHING)
     return memory.slots[slot_of(memory, ranges.bucket[depth], ranges.sub[depth]), HEAD + other]
 
 
 @inner
-def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
+def _open(memory: Memory, ranges: Ranges, stream: int, depth: int, other: int) -> None:
     """Go to the first chain of a window that the next member can be in."""
     streams = memory.streams
     if memory.rule[0]["kind"] == COMPARE:
@@ -198,11 +203,11 @@ def _open(memory: Memory, ranges: Ranges, depth: int, other: int) -> None:
     ranges.sub[depth] = ranges.first_sub[depth]
     ranges.row[depth] = NOTHING
     if ranges.bucket[depth] <= ranges.last_bucket[depth]:
-        ranges.row[depth] = _head(memory, ranges, depth, other)
+        ranges.row[depth] = _head(memory, ranges, stream, depth, other)
 
 
 @inner
-def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
+def _advance(memory: Memory, ranges: Ranges, stream: int, depth: int, other: int) -> bool:
     """Go to the next chain that has rows; return whether there is one."""
     while ranges.row[depth] == NOTHING:
         if ranges.sub[depth] < ranges.last_sub[depth]:
@@ -212,7 +217,7 @@ def _advance(memory: Memory, ranges: Ranges, depth: int, other: int) -> bool:
             ranges.sub[depth] = ranges.first_sub[depth]
         else:
             return False
-        ranges.row[depth] = _head(memory, ranges, depth, other)
+        ranges.row[depth] = _head(memory, ranges, stream, depth, other)
     return True
 
 
@@ -242,6 +247,7 @@ def probe_range(
     compared = 0
     count = results.produced[0]
     notes = memory.rule[0]["notes"] != 0
+    sub_windows = memory.rule[0]["sub_windows"] != 0
     for step in range(last + 1):
         other = order[stream, step]
         if streams[other]["held"] == 0:
@@ -258,11 +264,11 @@ def probe_range(
     ranges.time[stream] = arrival["time"]
     ranges.until[0] = arrival["time"] + streams[stream]["window"]
     depth = wide(0)
-    _open(memory, ranges, depth, order[stream, 0])
+    _open(memory, ranges, stream, depth, order[stream, 0])
     ranges.faced[0] = streams[order[stream, 0]]["held"]
     while depth >= 0:
         other = order[stream, depth]
-        if not _advance(memory, ranges, depth, other):
+        if not _advance(memory, ranges, stream, depth, other):
             depth -= 1
             continue
         row = ranges.row[depth]
@@ -274,6 +280,8 @@ def probe_range(
             if newest - time > streams[other]["window"]:
                 continue
         elif not still_in_windows(memory, ranges.time, stream, depth, time):
+            continue
+        if sub_windows and not is_probed(memory, stream, other, arrival["time"] - time):
             continue
         value = rows[row]["value"]
         chain = streams[other]["chain"]
@@ -303,7 +311,7 @@ def probe_range(
             ranges.value[chain] = value
             ranges.least[depth] = min(ranges.least[depth - 1], value)
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
-            _open(memory, ranges, depth, order[stream, depth])
+            _open(memory, ranges, stream, depth, order[stream, depth])
             ranges.faced[depth] += streams[order[stream, depth]]["held"]
     count_pairs(memory, stream, ranges.faced, ranges.found)
     if notes:

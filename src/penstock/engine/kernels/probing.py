@@ -1,4 +1,4 @@
-"""How rows are found: by key, or by ranges of values."""
+"""How rows are found: by key, by ranges of values, or among neighbours that are known."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from penstock.engine.kernels.layout import NOTHING, Memory
 from penstock.engine.kernels.prefetch import prefetch
 from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, probe_range
+from penstock.engine.kernels.probe_similar import Nearby, probe_similar
 from penstock.engine.kernels.results import PREFETCHED
 from penstock.engine.retention.retained import Residing
 
@@ -38,7 +39,7 @@ def _read_ahead(
 @by_predicate({Partial: _read_ahead})
 def read_ahead(
     memory: Memory,
-    probing: Partial | Ranges,
+    probing: Partial | Ranges | Nearby,
     arrivals: Array,
     at: int,
     start: int,
@@ -62,7 +63,11 @@ def _slot(
 
 @by_predicate({Partial: _slot})
 def slot_of_key(
-    memory: Memory, probing: Partial | Ranges, arrival: np.void, number: int, results: Results
+    memory: Memory,
+    probing: Partial | Ranges | Nearby,
+    arrival: np.void,
+    number: int,
+    results: Results,
 ) -> int:
     """Return the slot of an arrival's key, where rows are found by key.
 
@@ -96,9 +101,20 @@ def _probe_range(
     return probe_range(_for_results(memory), probing, arrival, slot, results)
 
 
-@by_predicate({Partial: _probe_equal, Ranges: _probe_range})
+@inner
+def _probe_similar(
+    memory: Memory, probing: Nearby, arrival: np.void, slot: int, results: Results
+) -> bool:
+    return probe_similar(_for_results(memory), probing, arrival, slot, results)
+
+
+@by_predicate({Partial: _probe_equal, Ranges: _probe_range, Nearby: _probe_similar})
 def probe(
-    memory: Memory, probing: Partial | Ranges, arrival: np.void, slot: int, results: Results
+    memory: Memory,
+    probing: Partial | Ranges | Nearby,
+    arrival: np.void,
+    slot: int,
+    results: Results,
 ) -> bool:
     """Emit the results of an arrival; return False if there is no room for them."""
     return True
