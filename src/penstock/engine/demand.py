@@ -117,7 +117,10 @@ class Demand:
         for s in np.flatnonzero(self._lives > 0):
             part = np.floor(now * _PARTS / self._lives[s])
             entry = self._by_part[s, int(part) % _PARTS]
-            entry[:] = part, (entry[1] if entry[0] == part else 0.0) + inserted[s] - self._inserted[s]
+            entry[:] = (
+                part,
+                (entry[1] if entry[0] == part else 0.0) + inserted[s] - self._inserted[s],
+            )
         self._inserted = inserted
         return new
 
@@ -190,7 +193,9 @@ class Demand:
         left = _PARTS - (now * _PARTS / life - (parts + 0.5))
         rows = np.where(left > 0.0, rows, 0.0)
         total = float(rows.sum())
-        return float((rows * np.minimum(left, _PARTS)).sum()) / total * life / _PARTS if total else 0.0
+        return (
+            float((rows * np.minimum(left, _PARTS)).sum()) / total * life / _PARTS if total else 0.0
+        )
 
     def mean(self, chances: float | Floats) -> Floats:
         """Return the chance of each stream's rows, over their grades."""
