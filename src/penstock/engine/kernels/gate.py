@@ -21,8 +21,8 @@ from penstock.engine.kernels.key_hash import combine_hash
 from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_INSERTED, NOT_PROBED, Memory
 from penstock.engine.kernels.step_weights import remember, weight_of
 
-# Parts of what the account may hold. Below LOW all rows that may be inserted still are, but not all
-# of them look for results; from there to ENOUGH not all are inserted; above PLENTY more are.
+# Parts of what the account may hold. Below ENOUGH not all rows are inserted, and below LOW not all
+# look for results; above PLENTY more are admitted and inserted.
 _LOW: Final = 0.15
 _ENOUGH: Final = 0.35
 _PLENTY: Final = 0.75
@@ -106,22 +106,21 @@ def leave_out(memory: Memory, arrival: np.void, at: int, actions: int) -> int:
         probe *= more / admit
         insert *= more / admit
         admit = more
-    if not actions & NOT_ADMITTED:
-        if level < _LOW:
-            part = max(level / _LOW, _LEAST)
-            probe *= part
-            if _draw(arrival["draw"], _PROBE_SALT) >= part:
-                actions |= NOT_PROBED
-        if (level < _ENOUGH or level > _PLENTY) and admit > 0.0:
-            decided = insert / admit
-            chance = _chance_at(memory, level, decided, stream, grade)
-            insert = chance * admit
-            drawn = _draw(arrival["draw"], _INSERT_SALT)
-            # Of the rows that were drawn before, or of the others.
-            if chance < decided and drawn >= chance / decided:
-                actions |= NOT_INSERTED
-            elif chance > decided and drawn < (chance - decided) / (1.0 - decided):
-                actions &= ~NOT_INSERTED
+    if level < _LOW:
+        part = max(level / _LOW, _LEAST)
+        probe *= part
+        if _draw(arrival["draw"], _PROBE_SALT) >= part:
+            actions |= NOT_PROBED
+    if (level < _ENOUGH or level > _PLENTY) and admit > 0.0:
+        decided = insert / admit
+        chance = _chance_at(memory, level, decided, stream, grade)
+        insert = chance * admit
+        drawn = _draw(arrival["draw"], _INSERT_SALT)
+        # Of the rows that were drawn before, or of the others.
+        if chance < decided and drawn >= chance / decided:
+            actions |= NOT_INSERTED
+        elif chance > decided and drawn < (chance - decided) / (1.0 - decided):
+            actions &= ~NOT_INSERTED
     rule = memory.rule[0]
     rule["probe_chance"] = probe
     rule["insert_chance"] = insert
