@@ -113,7 +113,7 @@ class WorkModel:
     @property
     def found_charged(self) -> Floats:
         """Those of them that are charged."""
-        return self._found_in(self.charged or self.windows)
+        return self.found if self.charged is None else self._found_in(self.charged)
 
     def _found_in(self, windows: tuple[float, float]) -> Floats:
         pairs: Floats = self.rates.prod(axis=0) * np.array(windows)[:, None]
