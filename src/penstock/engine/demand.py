@@ -172,7 +172,8 @@ class Demand:
         """
         held = self._store.memory.streams["held"].astype(np.float64)
         waiting = np.array([np.delete(held, s).prod() for s in range(held.size)])
-        each = self._probing[:, 1] / np.maximum(self._probing[:, 2], 1e-300)
+        _, found_so_far, faced = self._probing.T
+        each = np.divide(found_so_far, faced, out=np.zeros(held.size), where=faced > 0)
         found: Floats = self.rates * waiting * each
         return found
 
