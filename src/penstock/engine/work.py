@@ -137,8 +137,8 @@ class Work:
         error = min(max(kept, 0.0), 1.0) - _KEPT
         self._trim = float(np.clip(self._trim + _GAIN * error * passed / self._longest, *_TRIMS))
         lasts = self._lives[self._lives > 0].min(initial=np.inf)
-        arrivals = self.demand.rates.sum() * lasts / _REVIEWS
-        if np.isfinite(arrivals):
+        if np.isfinite(lasts):
+            arrivals = self.demand.rates.sum() * lasts / _REVIEWS
             usual = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
             self._usual = self.interval = min(usual, 2 * self._usual)
         before_arrivals, before_spent = self._reviewed
