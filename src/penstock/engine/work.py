@@ -137,10 +137,11 @@ class Work:
         error = min(max(kept, 0.0), 1.0) - _KEPT
         self._trim = float(np.clip(self._trim + _GAIN * error * passed / self._longest, *_TRIMS))
         lasts = self._lives[self._lives > 0].min(initial=np.inf)
+        usual = _FEWEST
         if np.isfinite(lasts):
             arrivals = self.demand.rates.sum() * lasts / _REVIEWS
             usual = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
-            self._usual = self.interval = min(usual, 2 * self._usual)
+        self._usual = self.interval = min(usual, 2 * self._usual)
         before_arrivals, before_spent = self._reviewed
         self._reviewed = float(self._booked[0]), self.account.spent
         self._rest(self._reviewed[0] - before_arrivals, self._reviewed[1] - before_spent, passed)
