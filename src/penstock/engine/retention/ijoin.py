@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _SLACK: Final = 1e-12
 # Rows that are looked at before bounds are computed again, however few there are.
 _FEW: Final = 32
+# Rows whose merits are fetched together.
+_AT_ONCE: Final = 16
 # Bounds are to hold for so much of a life at first; then for as long as proves right.
 _FIRST_STEP: Final = 2.0**-10
 
@@ -217,8 +219,15 @@ def _ripen(memory: Memory, stream: int, now: float) -> None:
 @inner
 def _order(memory: Memory, stream: int, line: int) -> None:
     """Make a heap of rows by their bounds."""
-    for at in range(memory.retained.heap.sizes[line]):
-        _note_bound(memory, wide(memory.retained.heap.lines[line, at]), stream)
+    heaps = memory.retained.heap
+    for first in range(0, heaps.sizes[line], _AT_ONCE):
+        stop = min(first + _AT_ONCE, heaps.sizes[line])
+        # Writing does not wait for what is not in the cache, and fetches it for the bounds.
+        for at in range(first, stop):
+            memory.retained.ijoin.merits[heaps.lines[line, at]]["is_loose"] = 0
+        for at in range(first, stop):
+            row = wide(heaps.lines[line, at])
+            heaps.keys[row] = _bound(memory, row, stream)
     heap.order(memory, line)
 
 
