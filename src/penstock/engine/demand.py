@@ -115,14 +115,20 @@ class Demand:
         self._found, self._shed = found, shed
         inserted = memory.streams["inserted"].astype(np.float64)
         for s in np.flatnonzero(self._lives > 0):
-            part = np.floor(now * _PARTS / self._lives[s])
-            entry = self._by_part[s, int(part) % _PARTS]
-            entry[:] = (
-                part,
-                (entry[1] if entry[0] == part else 0.0) + inserted[s] - self._inserted[s],
-            )
+            self._spread(int(s), now, passed, float(inserted[s] - self._inserted[s]))
         self._inserted = inserted
         return new
+
+    def _spread(self, s: int, now: float, passed: float, rows: float) -> None:
+        """Note rows that were inserted in some time, as many in each part of it."""
+        last = int(np.floor(now * _PARTS / self._lives[s]))
+        first = min(int(np.floor((now - passed) * _PARTS / self._lives[s])) + 1, last)
+        each = rows / (last - first + 1)
+        for part in range(max(first, last - _PARTS + 1), last + 1):
+            entry = self._by_part[s, part % _PARTS]
+            if entry[0] != part:
+                entry[:] = part, 0.0
+            entry[1] += each
 
     def compare(self, matches: float) -> None:
         """Take in how many rows were compared for so many matches, of all so far."""

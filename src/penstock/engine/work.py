@@ -34,8 +34,10 @@ _FEWEST, _MOST = 32, 8192
 _FIRST = 8
 # Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
 # no more than these. Of the rows between them one of so many is observed.
-_DEARER, _MOST_IDLE, _OBSERVED = 5.0, 1 << 17, 32
-# Of those no more than so many are observed.
+_DEARER, _MOST_IDLE = 5.0, 1 << 17
+# Of those one of so many is observed, so that there are no more than so many. Primes: where streams
+# take turns, each is observed.
+_OBSERVED = 31, 61, 127, 251, 509
 _MANY_OBSERVED = 256
 # The most work with which that is so, as a share of what is allowed.
 _LITTLE = 0.5
@@ -157,7 +159,8 @@ class Work:
         if paid_for > self.interval:
             self.interval = int(min(_MOST_IDLE, paid_for))
             if not self._observes_all:
-                self.every = max(_OBSERVED, self.interval // _MANY_OBSERVED)
+                wanted = self.interval // _MANY_OBSERVED
+                self.every = next((each for each in _OBSERVED if each >= wanted), _OBSERVED[-1])
 
     @property
     def rests(self) -> bool:
