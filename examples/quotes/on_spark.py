@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -31,7 +32,10 @@ def run_on_spark(
     for name, tables in in_seconds(streams, each).items():
         (folder / name).mkdir()
         for number, table in enumerate(tables):
-            pq.write_table(table, folder / name / f"{number:03}.parquet")
+            file = folder / name / f"{number:03}.parquet"
+            pq.write_table(table, file)
+            # Spark reads files in the order of their modification times, in whole milliseconds.
+            os.utime(file, (1_700_000_000 + number,) * 2)
     frames = {
         name: spark.readStream.schema(_SCHEMA)
         .option("maxFilesPerTrigger", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import matplotlib.image
@@ -204,10 +205,12 @@ class TestSemantic:
         for zipf in (0.5, 1.0):
             assert costs["inverse", zipf, "by-partner"] > costs["inverse", zipf, "max-subset"]
 
-    def test_statistics_cost_something(self, by_value: list[SemanticRow]) -> None:
+    def test_costs_are_measured(self, by_value: list[SemanticRow]) -> None:
+        """The others are differences of two times: on a busy machine they may come out below 0."""
         (row,) = (row for row in by_value if isinstance(row, CostRow))
         assert row.rate == 10_000
-        assert min(row.exact, row.arrival, row.by_partner, row.max_subset, row.result) > 0
+        assert min(row.exact, row.arrival, row.result) > 0
+        assert all(map(math.isfinite, (row.insert, row.by_partner, row.max_subset)))
 
 
 class TestUniform:
