@@ -25,13 +25,18 @@ if TYPE_CHECKING:
 
     from penstock.report.progress import Step
 
-__all__ = ["Sample", "Speed", "calibrate", "fit", "overhead"]
+__all__ = ["Sample", "Speed", "calibrate", "fit", "is_warm", "overhead"]
 
 # Micro-batches of a measurement, and how many of the first do not count.
 _BATCHES, _START_UP = 14, 6
 # The same with a budget, whose costs are to be measured first; and the share that is tried.
 _LIMITED_BATCHES, _LIMITED_START_UP = 24, 12
 _TRIED = 0.5
+# Java compiles what it runs often, and its first hundred micro-batches take two or three times as
+# long as later ones. It is warm when the last so many have taken no less, in the median, than as
+# many before them, up to this share.
+_WARM_UP, _LONGEST_WARM_UP = 16, 160
+_STILL_FASTER = 0.95
 # Rows per second of each stream to begin with.
 _FIRST_RATES = 1_000, 4_000
 _FEW_RESULTS = 1.0
@@ -123,6 +128,21 @@ class Speed:
         return Costs(arrival=self.arrival, result=self.result)
 
 
+def is_warm(seconds: Sequence[float]) -> bool:
+    """Return whether micro-batches no longer get faster.
+
+    Examples
+    --------
+    >>> falling = [1.0 / number for number in range(1, 33)]
+    >>> is_warm(falling), is_warm([1.0] * 31), is_warm([2.0] + [1.0] * 31)
+    (False, False, True)
+    """
+    if len(seconds) < 2 * _WARM_UP:
+        return False
+    before, last = seconds[-2 * _WARM_UP : -_WARM_UP], seconds[-_WARM_UP:]
+    return statistics.median(last) >= _STILL_FASTER * statistics.median(before)
+
+
 def fit(samples: Sequence[Sample], shards: int) -> Speed:
     """Return the speed that explains the measured times best.
 
@@ -179,10 +199,14 @@ def calibrate(
             frames = stepped_sources(spark, _load(rate, results_per_row))
             frame = our_join().stream(frames, shards=shards)
             checkpoint = folder / f"calibration-{len(samples)}"
-            seconds = _median(frame, checkpoint, _BATCHES, _START_UP, tell)
+            seconds = statistics.median(_run(frame, checkpoint, _BATCHES, tell)[_START_UP:])
         samples.append(Sample(rate, results_per_row, seconds))
 
     few, many = _FIRST_RATES
+    with step("Warming up Java ...") as tell:
+        load = _load(many, RESULTS_PER_ROW, seconds=_LONGEST_WARM_UP)
+        frame = our_join().stream(stepped_sources(spark, load), shards=shards)
+        _run(frame, folder / "warm-up", _LONGEST_WARM_UP, tell, until=is_warm)
     measure(few, RESULTS_PER_ROW)
     measure(many, RESULTS_PER_ROW)
     measure(many, _FEW_RESULTS)
@@ -224,35 +248,36 @@ def overhead(
         frames = stepped_sources(spark, _load(rate, RESULTS_PER_ROW))
         frame = our_join(Budget(cpu=_TRIED)).stream(frames, shards=shards)
         checkpoint = folder / "calibration-cpu"
-        seconds = _median(frame, checkpoint, _LIMITED_BATCHES, _LIMITED_START_UP, tell)
-    return max(0.0, seconds - _TRIED)
+        seconds = _run(frame, checkpoint, _LIMITED_BATCHES, tell)[_LIMITED_START_UP:]
+    return max(0.0, statistics.median(seconds) - _TRIED)
 
 
-def _load(rate: int, results_per_row: float) -> Load:
+def _load(rate: int, results_per_row: float, seconds: int = _LIMITED_BATCHES) -> Load:
     """Return a load without a burst, as long as the longest measurement."""
-    phases = Phases(warm_up=_LIMITED_BATCHES, before=_LIMITED_BATCHES, burst=1, after=1)
+    phases = Phases(warm_up=seconds, before=seconds, burst=1, after=1)
     return replace(Load(rate, phases), factor=1, results_per_row=results_per_row)
 
 
-def _median(
+def _run(
     frame: DataFrame,
     checkpoint: Path,
     count: int,
-    start_up: int,
     tell: Callable[[str], object],
-) -> float:
-    """Run so many micro-batches, each a second of the streams, and return what the later take."""
+    until: Callable[[Sequence[float]], bool] = lambda _: False,
+) -> list[float]:
+    """Run so many micro-batches, each a second of the streams, and return what each has taken.
+
+    Fewer if what they have taken so far is enough.
+    """
     query = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    taken: list[float] = []
     try:
-        done = 0
-        while query.isActive and done < count:
+        while query.isActive and len(taken) < count and not until(taken):
             time.sleep(0.05)
-            last = query.lastProgress
-            done = 0 if last is None else last.batchId + 1
-            tell(f"micro-batch {done} of {count}")
+            taken = [batch.durationMs["triggerExecution"] / 1000 for batch in query.recentProgress]
+            tell(f"micro-batch {len(taken)} of {count}")
     finally:
         query.stop()
     if query.exception() is not None:
         query.awaitTermination()  # raises it
-    batches = query.recentProgress[start_up:count]
-    return statistics.median(batch.durationMs["triggerExecution"] / 1000 for batch in batches)
+    return taken[:count]
