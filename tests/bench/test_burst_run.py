@@ -68,7 +68,7 @@ def test_micro_batches_are_read_from_what_spark_reports(tmp_path: Path) -> None:
     query = Query([("null", "0"), ("0", "2"), ("2", "3"), ("3", "5"), ("5", "6")])
     said: list[str] = []
     frame: Any = query
-    found = watch(frame, tmp_path, seconds=4, tell=said.append, clock=ticking(120))
+    found = watch(frame, tmp_path, trigger=1, seconds=4, tell=said.append, clock=ticking(120))
     assert [(batch.left, batch.right) for batch in found.batches] == [(2, 2), (3, 3), (4, 4)]
     assert [batch.results for batch in found.batches] == [100, 200, 300]
     assert [batch.began for batch in found.batches] == [1.5, 2.5, 3.5]
@@ -82,7 +82,7 @@ def test_a_source_that_does_not_begin_is_an_error(tmp_path: Path) -> None:
     frame: Any = Query([("null", "0")])
     clock = ticking(0)
     with pytest.raises(SessionError, match="the source of the streams must begin within 120 s"):
-        watch(frame, tmp_path, seconds=4, tell=len, clock=lambda: 50 * clock())
+        watch(frame, tmp_path, trigger=1, seconds=4, tell=len, clock=lambda: 50 * clock())
     assert frame.stopped
 
 

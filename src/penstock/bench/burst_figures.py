@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.bench.burst_real_time import TRIGGER
 from penstock.bench.figures import Target
 from penstock.report.tables import Table
 
@@ -239,13 +238,17 @@ class BurstFigures:
         """Return what was calibrated, and what was chosen by it."""
         load, speed, plan = self.load, self.speed, self.plan
         burst = load.rate * load.factor
+
+        def need(rate: int) -> float:
+            return speed.seconds(rate * plan.trigger) / plan.trigger
+
         return (
             f"Calibration: a micro-batch of the exact join takes {speed.floor:.2f} s, and of each "
             f"core {1e6 * speed.arrival:.1f} µs for a row and {1e6 * speed.result:.2f} µs for a "
-            f"result, until Spark has it. So within a trigger of {TRIGGER:.0f} s it can join "
-            f"{speed.rate_within(TRIGGER):,.0f} rows of each stream. Chosen: {load.rate:,} rows/s "
-            f"of each stream, for which it needs {speed.seconds(load.rate):.2f} s, and in the "
-            f"burst {burst:,}, for which it needs {speed.seconds(burst):.2f} s for every second. "
+            f"result, until Spark has it. So within a trigger of {plan.trigger} s it can join "
+            f"{speed.rate_within(plan.trigger):,.0f} rows of each stream. Chosen: {load.rate:,} "
+            f"rows/s of each stream, for which it needs {need(load.rate):.2f} s for every second, "
+            f"and in the burst {burst:,}, for which it needs {need(burst):.2f} s. "
             f"Every row has about {load.results_per_row:.0f} results. By these costs "
             f"{plan.recall:.0%} of the burst's results can be had in time, whichever they are; "
             f"{plan.fraction:.0%} of the rows have {plan.fraction**2:.0%} of them, and "
@@ -272,7 +275,7 @@ class BurstFigures:
         """Return the figures with bounds."""
         cpu, exact, sampled = (self.courses[name] for name in ("cpu", "exact", "sampled"))
         end = np.array([float(self.load.phases.burst_ends)])
-        burst = self.load.phases.burst
+        burst, trigger = self.load.phases.burst, self.plan.trigger
         found = [
             Target("exact: seconds for a second of the burst", exact.need_in_burst(), least=2.0),
             Target(
@@ -280,14 +283,25 @@ class BurstFigures:
                 float(exact.backlog(end)[0] / burst),
                 least=0.25,
             ),
-            Target("cpu: backlog at the end of the burst, s", float(cpu.backlog(end)[0]), most=3.0),
-            Target("cpu: 99th percentile of micro-batches, s", cpu.percentile(99), most=2.0),
+            # A second's rows come when it is over, wait for a trigger, and are joined within two.
+            Target(
+                "cpu: backlog at the end of the burst, s",
+                float(cpu.backlog(end)[0]),
+                most=1.0 + 2.0 * trigger,
+            ),
+            Target(
+                "cpu: 99th percentile of micro-batches, s", cpu.percentile(99), most=2.0 * trigger
+            ),
             Target(
                 "recall in the burst, cpu / sampled",
                 cpu.recall_in_burst / max(1e-9, sampled.recall_in_burst),
                 least=3.0,
             ),
-            Target("cpu: seconds after the burst until recall is 1", cpu.back_after, most=3.0),
+            Target(
+                "cpu: seconds after the burst until recall is 1",
+                cpu.back_after,
+                most=3.0 * trigger,
+            ),
         ]
         if "spark" in self.courses:
             behind = float(self.courses["spark"].backlog(end)[0] / burst)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.bench.burst_load import FACTOR
-from penstock.bench.burst_real_time import TRIGGER
 
 if TYPE_CHECKING:
     from penstock.bench.burst_calibration import Speed
 
-__all__ = ["HEADROOM", "Plan", "plan_of"]
+__all__ = ["HEADROOM", "Plan", "plan_of", "trigger_for"]
 
 HEADROOM = 0.85
 """Share of a trigger that a micro-batch is to take: what is planned for 100 % is often late."""
@@ -21,6 +20,8 @@ HEADROOM = 0.85
 _NEED, _LEAST_NEED = 2.75, 2.25
 # Of the share of the processor, the part that steady streams may take: recall is to be 1 then.
 _STEADY = 0.85
+# Of a trigger, the part that a micro-batch without rows may take.
+_EMPTY = 0.5
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Plan:
 
     Attributes
     ----------
+    trigger
+        Seconds from one micro-batch to the next.
     rate
         Rows per second of each stream when it is steady.
     cpu
@@ -44,14 +47,26 @@ class Plan:
     --------
     >>> from penstock.bench.burst_calibration import Speed
     >>> plan_of(Speed(floor=0.25, arrival=1e-5, result=2.5e-6, shards=2))
-    Plan(rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.47, recall=0.16)
+    Plan(trigger=1, rate=4546, cpu=0.6, fraction=0.24, best_fraction=0.47, recall=0.16)
     """
 
+    trigger: int
     rate: int
     cpu: float
     fraction: float
     best_fraction: float
     recall: float
+
+
+def trigger_for(floor: float) -> int:
+    """Return the seconds from one micro-batch to the next, if an empty one takes so long.
+
+    One second, unless most of it would be gone before anything is joined.
+
+    >>> trigger_for(0.2), trigger_for(0.6), trigger_for(1.3)
+    (1, 2, 3)
+    """
+    return max(1, math.ceil(floor / _EMPTY))
 
 
 def plan_of(speed: Speed, overhead: float | None = None) -> Plan:
@@ -62,20 +77,23 @@ def plan_of(speed: Speed, overhead: float | None = None) -> Plan:
     speed
         Of the exact join.
     overhead
-        Seconds that a micro-batch takes beside its share of the processor; None if they are those
-        of an empty one.
+        Seconds that a micro-batch with the rows of one second takes beside its share of the
+        processor; None if they are those of an empty one.
     """
-    time_left = HEADROOM * TRIGGER
-    cpu = round((time_left - (speed.floor if overhead is None else overhead)) / TRIGGER, 2)
+    trigger = trigger_for(speed.floor)
+    time_left = HEADROOM * trigger
+    for_rows = 0.0 if overhead is None else max(0.0, overhead - speed.floor)
+    cpu = round((time_left - speed.floor - trigger * for_rows) / trigger, 2)
     # What the burst needs is so many times what steady streams need.
-    most = speed.floor + FACTOR * _STEADY * cpu
+    most = speed.floor / trigger + FACTOR * _STEADY * cpu
     need = max(_LEAST_NEED, min(_NEED, most))
-    rate = math.ceil(speed.rate_within(need * TRIGGER) / FACTOR)
-    share = speed.rate_within(time_left) / (rate * FACTOR)
+    rate = math.ceil(speed.rate_within(need * trigger) / (FACTOR * trigger))
+    rows = rate * FACTOR * trigger
     return Plan(
+        trigger=trigger,
         rate=rate,
         cpu=cpu,
-        fraction=round(share, 2),
-        best_fraction=round(speed.fraction_within(time_left, rate * FACTOR), 2),
-        recall=round(speed.recall_within(time_left, rate * FACTOR), 2),
+        fraction=round(speed.rate_within(time_left) / rows, 2),
+        best_fraction=round(speed.fraction_within(time_left, rows), 2),
+        recall=round(speed.recall_within(time_left, rows), 2),
     )

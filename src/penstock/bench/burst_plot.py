@@ -52,7 +52,7 @@ def save_burst_plot(path: Path, found: BurstFigures) -> None:
 
     panels = [
         Panel(
-            "How long micro-batches take, when they end (triggers of 1 s)",
+            f"How long micro-batches take, when they end (triggers of {found.plan.trigger} s)",
             [Line(pens[name], *batches(course)) for name, course in courses.items()],
             shade=shade,
             y_title="seconds",

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-__all__ = ["TRIGGER", "Batch", "Watched", "watch"]
-
-TRIGGER = 1.0
-"""Seconds from one micro-batch to the next."""
+__all__ = ["Batch", "Watched", "watch"]
 
 # Seconds after the end of the streams until a query is stopped.
 _GRACE = 5.0
@@ -76,6 +73,7 @@ def watch(
     frame: DataFrame,
     checkpoint: Path,
     *,
+    trigger: int,
     seconds: int,
     tell: Callable[[str], object],
     clock: Callable[[], float] = time.time,
@@ -88,6 +86,8 @@ def watch(
         What it computes, from sources that count seconds.
     checkpoint
         A folder.
+    trigger
+        Seconds from one micro-batch to the next.
     seconds
         How long the streams are.
     tell
@@ -103,7 +103,7 @@ def watch(
     query = (
         frame.writeStream.format("noop")
         .option("checkpointLocation", str(checkpoint))
-        .trigger(processingTime=f"{TRIGGER} seconds")
+        .trigger(processingTime=f"{trigger} seconds")
         .start()
     )
     try:

@@ -75,7 +75,7 @@ def bench_burst(
     Raises
     ------
     SessionError
-        If the machine is too slow for triggers of a second.
+        If micro-batches take seconds without any rows.
     """
     settings = {name: spark.conf.get(name, None) for name in (_PROVIDER, _PARTITIONS, _REMEMBERED)}
     folder = Path(tempfile.mkdtemp(prefix="penstock-burst-"))
@@ -123,7 +123,13 @@ def _run_all(
             spark.conf.set(_PROVIDER, _ROCKSDB if query.is_ours else _DEFAULT)
             spark.conf.set(_PARTITIONS, str(shards))
             frame = query.make(live_sources(spark, load))
-            watched = watch(frame, folder / name, seconds=phases.seconds, tell=tell)
+            watched = watch(
+                frame,
+                folder / name,
+                trigger=plan.trigger,
+                seconds=phases.seconds,
+                tell=tell,
+            )
             time.sleep(_PAUSE)
         courses[name] = course_of(query.name, watched, truth, phases, waits=query.waits)
     return BurstFigures(
