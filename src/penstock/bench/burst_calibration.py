@@ -41,6 +41,10 @@ _STILL_FASTER = 0.95
 # Rows per second of each stream to begin with.
 _FIRST_RATES = 1_000, 4_000
 _FEW_RESULTS = 1.0
+# Of the work, the part that rows may take by themselves. A budget can give up results, but all rows
+# have to come: where they take most of the time, no join keeps up. So they have enough results for
+# that, though no more than the second number.
+_ROWS_SHARE, _MOST_RESULTS = 0.06, 1_000.0
 # If micro-batches take more seconds than this without rows, something is wrong with the machine.
 _SLOWEST_FLOOR = 2.0
 
@@ -76,6 +80,8 @@ class Speed:
         Seconds of a core for each row and for each result.
     shards
         Cores among which these are divided.
+    results_per_row
+        Results of each row of the streams that are planned with.
 
     Examples
     --------
@@ -92,14 +98,16 @@ class Speed:
     arrival: float
     result: float
     shards: int
+    results_per_row: float = RESULTS_PER_ROW
 
-    def seconds(self, rate: float, results_per_row: float = RESULTS_PER_ROW) -> float:
+    def seconds(self, rate: float, results_per_row: float | None = None) -> float:
         """Return what a micro-batch with so many rows of each stream takes."""
-        return self.floor + rate * self._of_rate(results_per_row)
+        results = self.results_per_row if results_per_row is None else results_per_row
+        return self.floor + rate * self._of_rate(results)
 
     def rate_within(self, seconds: float) -> float:
         """Return how many rows of each stream can be joined in a micro-batch of that time."""
-        return (seconds - self.floor) / self._of_rate(RESULTS_PER_ROW)
+        return (seconds - self.floor) / self._of_rate(self.results_per_row)
 
     def recall_within(self, seconds: float, rate: float) -> float:
         """Return the share of the results that fit, if all rows come: the most that can be had.
@@ -107,7 +115,7 @@ class Speed:
         All results cost the same. So it does not depend on which ones are given up.
         """
         rows = rate * self._of_rate(0.0)
-        return (seconds - self.floor - rows) / (rate * self._of_rate(RESULTS_PER_ROW) - rows)
+        return (seconds - self.floor - rows) / (rate * self._of_rate(self.results_per_row) - rows)
 
     def fraction_within(self, seconds: float, rate: float) -> float:
         """Return the largest fraction of both streams' rows whose join fits.
@@ -115,7 +123,7 @@ class Speed:
         A sample has f times the rows, and f ** 2 times the results.
         """
         rows = rate * self._of_rate(0.0)
-        results = rate * self._of_rate(RESULTS_PER_ROW) - rows
+        results = rate * self._of_rate(self.results_per_row) - rows
         # results f^2 + rows f = the time that is left
         root = math.sqrt(rows**2 + 4.0 * results * (seconds - self.floor))
         return (root - rows) / (2.0 * results)
@@ -154,8 +162,8 @@ def fit(samples: Sequence[Sample], shards: int) -> Speed:
     >>> true = Speed(floor=0.2, arrival=1e-5, result=2e-6, shards=2)
     >>> sizes = [(1_000, 40.0), (4_000, 40.0), (4_000, 1.0)]
     >>> speed = fit([Sample(*size, true.seconds(*size)) for size in sizes], shards=2)
-    >>> f"{speed.floor:.3f} {speed.arrival:.2g} {speed.result:.2g}"
-    '0.200 1e-05 2e-06'
+    >>> f"{speed.floor:.3f} {speed.arrival:.2g} {speed.result:.2g} {speed.results_per_row:.0f}"
+    '0.200 1e-05 2e-06 78'
     """
     seconds = np.array([sample.seconds for sample in samples])
     rows = np.array([len(STREAMS) / shards * sample.rate for sample in samples])
@@ -163,12 +171,14 @@ def fit(samples: Sequence[Sample], shards: int) -> Speed:
     terms = np.column_stack([np.ones(len(samples)), rows, results])
     (floor, arrival, result), *_ = np.linalg.lstsq(terms / seconds[:, None], np.ones(len(samples)))
     # What is too small to be measured may come out below 0.
-    return Speed(
+    speed = Speed(
         floor=float(max(floor, 0.0)),
         arrival=float(max(arrival, 1e-9)),
         result=float(max(result, 1e-9)),
         shards=shards,
     )
+    enough = speed.arrival / speed.result * (1.0 / _ROWS_SHARE - 1.0)
+    return replace(speed, results_per_row=min(max(RESULTS_PER_ROW, enough), _MOST_RESULTS))
 
 
 def calibrate(
@@ -214,7 +224,8 @@ def calibrate(
     speed = fit(samples, shards)
     if speed.floor < _SLOWEST_FLOOR:
         # The rate that counts, which may be far from those above.
-        measure(round(speed.rate_within(trigger_for(speed.floor))), RESULTS_PER_ROW)
+        rate = round(speed.rate_within(trigger_for(speed.floor)))
+        measure(rate, speed.results_per_row)
         speed = fit(samples, shards)
     if speed.floor >= _SLOWEST_FLOOR:
         requirement = f"below {_SLOWEST_FLOOR} s"
@@ -226,7 +237,13 @@ def calibrate(
 
 
 def overhead(
-    spark: SparkSession, folder: Path, *, rate: int, shards: int, step: Step = silent_step
+    spark: SparkSession,
+    folder: Path,
+    *,
+    rate: int,
+    results_per_row: float,
+    shards: int,
+    step: Step = silent_step,
 ) -> float:
     """Measure what a micro-batch of the burst takes beside its share of the processor.
 
@@ -240,13 +257,15 @@ def overhead(
         For the checkpoint.
     rate
         Rows of each stream in a second of the burst.
+    results_per_row
+        Results of each of them.
     shards
         Of the join.
     step
         Reports progress; see `penstock.report.progress`.
     """
     with step(f"Calibration: {rate:,} rows/s with cpu={_TRIED} ...") as tell:
-        frames = stepped_sources(spark, _load(rate, RESULTS_PER_ROW))
+        frames = stepped_sources(spark, _load(rate, results_per_row))
         frame = our_join(Budget(cpu=_TRIED)).stream(frames, shards=shards)
         checkpoint = folder / "calibration-cpu"
         seconds = _run(frame, checkpoint, _LIMITED_BATCHES, tell)[_LIMITED_START_UP:]

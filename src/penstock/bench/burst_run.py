@@ -107,10 +107,18 @@ def _run_all(
     if speed is None:
         speed, samples = calibrate(spark, folder, shards=shards, step=step)
         rate = plan_of(speed).rate * FACTOR
-        plan = plan_of(speed, overhead(spark, folder, rate=rate, shards=shards, step=step))
+        beside = overhead(
+            spark,
+            folder,
+            rate=rate,
+            results_per_row=speed.results_per_row,
+            shards=shards,
+            step=step,
+        )
+        plan = plan_of(speed, beside)
     else:
         plan = plan_of(speed)
-    load = Load(plan.rate, phases)
+    load = Load(plan.rate, phases, results_per_row=speed.results_per_row)
     with step("Counting the results that there are ..."):
         truth = count_results(
             *(all_rows(spark, load, stream) for stream in STREAMS),
