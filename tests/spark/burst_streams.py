@@ -13,9 +13,9 @@ from penstock.testing import cut
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SECONDS = 10
+SECONDS = 7
 """How long the streams are; each second is a micro-batch."""
-BURST = range(4, 8)
+BURST = range(2, 5)
 """The seconds in which five times as many rows come."""
 
 _STEADY, _FACTOR = 40, 5  # rows per second of each stream
@@ -34,8 +34,6 @@ JOINS = {
         budget=ps.Budget(cpu=0.8, costs=_COSTS),
     ),
 }
-UNDISTURBED = {f"{name}, undisturbed": join for name, join in JOINS.items()}
-"""The same joins by other names, for queries that are not killed."""
 
 
 def make_batches() -> dict[str, list[pa.Table]]:

@@ -127,7 +127,7 @@ def halting(frame: DataFrame, folder: Path, microseconds: int) -> DataFrame:
 
 def _start(spark: SparkSession, source: Source, folder: Path, until: int | None) -> StreamingQuery:
     """Start or resume the query whose join is named as its folder."""
-    join = (JOINS | burst_streams.JOINS | burst_streams.UNDISTURBED)[folder.name]
+    join = (JOINS | burst_streams.JOINS)[folder.name]
     files = source.read_stream(spark)
     frames = {name: files.where(f"{name} IS NOT NULL").select(f"{name}.*") for name in join.names}
     results = join.stream(frames, shards=SHARDS)

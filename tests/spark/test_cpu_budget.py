@@ -25,10 +25,12 @@ def _tables(names: str, rows: int) -> dict[str, pa.Table]:
     draw = np.random.default_rng(3)
     times = np.sort(np.concatenate([draw.uniform(0, 50, rows // 6), draw.uniform(50, 100, rows)]))
     at = pa.array((times * 1e6).astype(np.int64), pa.timestamp("us", "UTC"))
-    return {
-        name: pa.table({"at": at, "level": np.round(draw.normal(0, 2, len(at)), 1)})
-        for name in names
-    }
+    tables = {}
+    for name in names:
+        level = np.round(draw.normal(0, 2, len(at)), 1)
+        vector = pa.FixedSizeListArray.from_arrays(pa.array(level), 1)
+        tables[name] = pa.table({"at": at, "level": level, "vector": vector})
+    return tables
 
 
 JOINS = {
@@ -47,6 +49,12 @@ JOINS = {
         streams={name: ps.Stream(time="at", window="5 seconds") for name in "abc"},
         on=ps.Within(0.1, a="level", b="level", c="level"),
         budget=ps.Budget(cpu=0.5, costs=ps.Costs(insert=0.002, compare=1e-5, result=0.001)),
+    ),
+    "similar of three": ps.Join(
+        streams={name: ps.Stream(time="at", window="5 seconds") for name in "abc"},
+        on=ps.Similar(0.05, a="vector", b="vector", c="vector"),
+        goal=ps.MaxSubset(strategy="grub"),
+        budget=ps.Budget(cpu=0.5, costs=ps.Costs(compare=1e-4)),
     ),
 }
 
