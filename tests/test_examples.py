@@ -15,6 +15,8 @@ from examples.news import __main__ as newspaper
 from examples.news import agencies
 from examples.quotes import __main__ as quotes
 from examples.quotes import courses, exchange
+from examples.stories import __main__ as stories
+from examples.stories import feeds, joins
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,3 +195,21 @@ def test_the_burst_is_whole_again_after_a_window_and_keeps_to_the_budget() -> No
     steady = slice(burst.start + 2, burst.stop)
     assert np.mean(found.limited.work[steady]) == pytest.approx(0.3, rel=0.02)
     assert np.mean(found.sample.work[steady]) == pytest.approx(0.3, rel=0.05)
+
+
+def test_most_stories_are_found_with_a_fifth_of_the_comparisons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joined = joins.join_all(feeds.feeds(50), 50)
+    exact, grub, dropped = (found.metrics.emitted for found in joined.each)
+    assert grub > 0.6 * exact
+    assert grub > 3 * dropped
+    same = [
+        row["agency"]["story"] == row["blogs"]["story"] for row in joined.exact.result.to_pylist()
+    ]
+    assert sum(same) > 0.9 * len(same)
+    assert joined.grub.metrics.strategy == "by-cost"
+    picture = tmp_path / "stories.png"
+    stories.main(["--minutes", "30", "--plot", str(picture)])
+    assert "random-drop" in capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")

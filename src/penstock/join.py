@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.engine.replay import Replay, replay
 from penstock.errors import SpecificationError, must
 from penstock.spec import Specification
-from penstock.strategies import strategies_for
+from penstock.strategies import strategies_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +67,7 @@ class Join(Specification):
     def __post_init__(self) -> None:
         """Check what was said, also whether there is a strategy for it."""
         super().__post_init__()
-        strategies = strategies_for(self.goal, self.budget, len(self.names))
+        strategies = strategies_of(self)
         monitors = all(strategy.needs.monitoring for strategy in strategies)
         if self.budget is not None and self.budget.monitor and not monitors:
             raise SpecificationError(

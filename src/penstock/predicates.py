@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from penstock.errors import SpecificationError, did_you_mean, must
 
@@ -36,8 +36,11 @@ class Predicate(ABC):
     by_stream : tuple of (str, tuple of str)
         Each stream with its columns, in the order given; empty if the columns have the
         same names in every stream.
+    has_index : bool
+        Whether an index finds most partners, so that few rows of a window are compared.
     """
 
+    has_index: ClassVar[bool] = True
     by_stream: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
@@ -282,6 +285,7 @@ class Similar(Predicate):
     Similar(0.2, metric='cosine', news='embedding', posts='embedding')
     """
 
+    has_index: ClassVar[bool] = False
     distance: Number
     metric: str
     dimensions: int | None

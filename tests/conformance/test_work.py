@@ -24,7 +24,7 @@ from tests.conformance.checks import (
     strategy_of,
     unweighted,
 )
-from tests.conformance.workloads import REVIEWED, WORKLOADS
+from tests.conformance.workloads import REVIEWED, WORKLOADS, workload_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,12 +34,16 @@ if TYPE_CHECKING:
     from tests.conformance.workloads import Workload
 
 COSTS = ps.Costs(arrival=0.1, insert=1.0, compare=0.05, result=0.5)
+# Where comparisons are what costs.
+COMPARING = ps.Costs(arrival=0.01, insert=0.01, compare=1.0, result=0.05)
 # They are about budgets that are too small, or too large, of memory.
 _OF_MEMORY = {"enough_budget_gives_the_exact_join", "the_budget_is_never_exceeded"}
 _CHECKS = {name: check for name, check in CHECKS.items() if name not in _OF_MEMORY}
 
 
-def budget_of(workload: Workload, share: float, rows: int | None = None) -> ps.Budget:
+def budget_of(
+    workload: Workload, share: float, rows: int | None = None, costs: ps.Costs = COSTS
+) -> ps.Budget:
     """Return a share of the work of the exact join."""
     metrics = workload.join().replay(workload.tables).metrics
     plan = bind(workload.join(), {name: table.schema for name, table in workload.tables.items()})
@@ -48,13 +52,13 @@ def budget_of(workload: Workload, share: float, rows: int | None = None) -> ps.B
     first = min(float(each[good].min()) for each, good in times)
     last = max(float(each[good].max()) for each, good in times)
     seconds = (last - first) / float(plan.time.units_per_second or 1)
-    work = COSTS.of(
+    work = costs.of(
         arrivals=metrics.arrived,
         inserted=metrics.inserted,
         compared=metrics.compared,
         results=metrics.emitted,
     )
-    return ps.Budget(cpu=0.5, costs=COSTS.times(0.5 / share * seconds / work), rows=rows)
+    return ps.Budget(cpu=0.5, costs=costs.times(0.5 / share * seconds / work), rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,9 @@ class WorkCase(Case):
     @cached_property
     def budget(self) -> ps.Budget:
         rows = self.workload.budgets["rows"].rows
-        return budget_of(self.workload, 0.6, None if self.kind == "cpu" else 3 * (rows or 1))
+        room = None if self.kind == "cpu" else 3 * (rows or 1)
+        costs = COMPARING if self.strategy in {"grub", "random-drop"} else COSTS
+        return budget_of(self.workload, 0.6, room, costs)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -87,12 +93,17 @@ def _serves(name: str, workload: Workload) -> bool:
     return len(workload.streams) == 2 or by_lot
 
 
+WITHIN, SIMILAR = (workload_named(name) for name in ("within", "similar"))
 SAMPLES = ("uniform", "eq-cluster", "pps-cluster", "cluster")
 CASES = [
     WorkCase(REVIEWED, "by-partner", "cpu"),
     WorkCase(WORKLOADS[1], "probe-no-insert", "cpu"),
     WorkCase(REVIEWED, "uniform", "cpu"),
     WorkCase(REVIEWED, "pps-cluster", "both"),
+    WorkCase(WITHIN, "grub", "cpu"),
+    WorkCase(SIMILAR, "grub", "cpu"),
+    WorkCase(WITHIN, "grub", "both"),
+    WorkCase(SIMILAR, "random-drop", "cpu"),
 ]
 
 

@@ -15,7 +15,13 @@ from hypothesis import given
 import penstock as ps
 from penstock.engine.actions import set_actions
 from penstock.engine.kernels import layout
-from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_INSERTED, NOT_PROBED, UNSEEN
+from penstock.engine.kernels.layout import (
+    IN_PARTS,
+    NOT_ADMITTED,
+    NOT_INSERTED,
+    NOT_PROBED,
+    UNSEEN,
+)
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.errors import SpecificationError
@@ -175,7 +181,10 @@ def test_parts_of_windows_that_are_not_probed_mark_arrivals_as_unseen() -> None:
     arrivals = make_arrivals(100)
     probed = np.ones((2, 2, 4), bool)
     set_actions(arrivals, Decision(probe=Probe(sub_windows=probed)), None)
-    assert np.all(arrivals["actions"] == UNSEEN)
+    assert np.all(arrivals["actions"] == UNSEEN | IN_PARTS)
+    set_actions(arrivals, Decision(probe=Probe(sub_windows=probed, whole=0.25)), None)
+    assert set(arrivals["actions"].tolist()) == {0, IN_PARTS}
+    assert 10 < np.count_nonzero(arrivals["actions"] == 0) < 45
 
 
 # --- Two strategies

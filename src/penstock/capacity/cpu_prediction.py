@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from penstock.capacity.work_models import BY_LOT, BY_VALUE, NEEDS_KEYS, FullWork
 from penstock.costs import Costs
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.predicates import Compare, Equal
-from penstock.strategies import strategies_for
+from penstock.strategies import strategies_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -228,7 +228,7 @@ def predict_cpu(
     if streams == 2:
         keys = _has_keys(specification)
         names += tuple(name for name in BY_VALUE if keys or name not in NEEDS_KEYS)
-    used = strategies_for(specification.goal, budget, streams)[-1].name
+    used = strategies_of(replace(specification, budget=budget))[-1].name
     if used not in names:  # there is no formula for it
         used = "by-partner" if streams == 2 else "probe-no-insert"
     return CpuPrediction(statistics, budget.cpu_share, costs, names, used, shards)

@@ -140,9 +140,10 @@ def _work_of(store: Store, work: Work) -> dict[str, Any]:
         arrivals=arrivals, inserted=arrivals, compared=whole * compared_each, results=whole
     )
     costs = work.costs.times(1.0 / unit)
+    account = work.account_now
     return {
-        "work": (work.account.spent + work.not_booked) / unit,
-        "work_allowed": work.account.allowed / unit,
+        "work": account.spent / unit,
+        "work_allowed": account.allowed / unit,
         "work_wanted": wanted / unit,
         "arrival_cost": costs.arrival,
         "insert_cost": costs.insert,

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.kernels.key_hash import combine_hash_each
-from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_INSERTED, NOT_PROBED, UNSEEN
+from penstock.engine.kernels.layout import (
+    IN_PARTS,
+    NOT_ADMITTED,
+    NOT_INSERTED,
+    NOT_PROBED,
+    UNSEEN,
+)
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, Floats, Integers
@@ -19,6 +25,7 @@ _SALTS = {
     "admit": np.int64(0x1F83D9ABFB41BD6B),
     "probe": np.int64(0x5BE0CD19137E2179),
     "insert": np.int64(0x3C6EF372FE94F82B),
+    "whole": np.int64(0x1A6EF372FE94F829),
 }
 _LARGE, _UNIT = 2.0**53, 2.0**-53
 
@@ -45,7 +52,7 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
     -----
     A row's draws follow from its identity, so the same rows take the same steps whatever batches
     they come in, and after a restart. Of a step with a chance of 0, or of parts of windows that
-    are not probed, nothing can be known of what was lost: such arrivals are marked as unseen.
+    no row probes, nothing can be known of what was lost: such arrivals are marked as unseen.
     """
     streams = arrivals["stream"].astype(np.int64)
     admit, probe, insert = (
@@ -56,8 +63,10 @@ def set_actions(arrivals: Array, decision: Decision, grades: Integers | None) ->
     actions[_drawn(draws, "admit") >= admit] |= NOT_ADMITTED
     actions[_drawn(draws, "probe") >= probe] |= NOT_PROBED
     actions[_drawn(draws, "insert") >= insert] |= NOT_INSERTED
-    unseen = (admit * probe * insert == 0.0) | (decision.probe.sub_windows is not None)
-    actions[unseen] |= UNSEEN
+    in_parts, whole = decision.probe.sub_windows is not None, decision.probe.whole
+    if in_parts:
+        actions[_drawn(draws, "whole") >= whole] |= IN_PARTS
+    actions[(admit * probe * insert == 0.0) | (in_parts and whole == 0.0)] |= UNSEEN
     arrivals["actions"] = np.where(arrivals["blank"] == 0, actions, 0)
     # A chance of 0 is never divided by: an arrival that does not probe finds nothing.
     return np.stack([admit * probe, admit * insert, admit], axis=1)

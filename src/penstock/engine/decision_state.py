@@ -25,6 +25,7 @@ def to_arrays(decision: Decision) -> dict[str, Array]:
         "admit": np.asarray(decision.admit.chances, np.float64),
         "probe": np.asarray(decision.probe.chances, np.float64),
         "sub_windows": _array(decision.probe.sub_windows),
+        "whole": np.asarray(decision.probe.whole, np.float64),
         "only_drawn": np.array(decision.emit.only_drawn),
         "insert": np.asarray(decision.insert.chances, np.float64),
         "worth": _array(decision.insert.worth),
@@ -56,7 +57,9 @@ def from_arrays(arrays: Mapping[str, Array]) -> Decision:
     shares = _value(arrays["shares"])
     return Decision(
         Admit(_value(arrays["admit"])),
-        Probe(_value(arrays["probe"]), _value(arrays["sub_windows"])),
+        Probe(
+            _value(arrays["probe"]), _value(arrays["sub_windows"]), float(arrays["whole"].item())
+        ),
         Emit(bool(arrays["only_drawn"])),
         Insert(_value(arrays["insert"]), _value(arrays["worth"])),
         Retain(kind(**parameters), None if shares is None else tuple(shares.tolist())),

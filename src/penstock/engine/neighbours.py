@@ -10,12 +10,12 @@ whatever the blocks are.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from penstock.engine.kernels.distances import Block, collect
-from penstock.engine.kernels.layout import NEVER, NOT_ADMITTED, NOT_PROBED
+from penstock.engine.kernels.layout import IN_PARTS, NEVER, NOT_ADMITTED, NOT_PROBED
 from penstock.engine.kernels.probe_similar import make_nearby
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from penstock.engine.intake import Columns
     from penstock.engine.store import Store
     from penstock.engine.vectors import VectorScale
+
+Ages: TypeAlias = list[tuple[float, float]]
 
 # Arrivals of a block: few where windows are small, as those of a block are compared with the whole
 # of it. Many make the most of the processor's cache.
@@ -170,12 +172,14 @@ class Neighbours:
         bounds = np.zeros((block.size, memory.streams.size - 1, 2), np.int64)
         neighbours: list[Integers] = []
         total = 0
-        for s in range(memory.streams.size):
-            own = np.flatnonzero(probes & (streams == s))
+        in_parts = block["actions"] & IN_PARTS != 0
+        for s, parts in product(range(memory.streams.size), (True, False)):
+            own = np.flatnonzero(probes & (streams == s) & (in_parts == parts))
             for depth, other in enumerate(memory.order[s]):
                 if not own.size:
                     break
-                pairs = self._pairs(places[own], s, int(other), alone=stop - at == 1)
+                ages = self._ages(s, int(other)) if parts else [(0.0, 1.0)]
+                pairs = self._pairs(places[own], s, int(other), ages, alone=stop - at == 1)
                 if pairs is None or (total + len(pairs) > _MOST_NEIGHBOURS and stop - at > 1):
                     return False
                 counts = np.bincount(pairs[:, 0], minlength=own.size)
@@ -190,13 +194,15 @@ class Neighbours:
         self.nearby.first[0] = block["key_word"][0]
         return True
 
-    def _pairs(self, places: Integers, s: int, other: int, *, alone: bool) -> Integers | None:
+    def _pairs(
+        self, places: Integers, s: int, other: int, ages: Ages, *, alone: bool
+    ) -> Integers | None:
         """Return (number of a row, place of a neighbour) for rows of a stream in another's window.
 
-        None if there are too many, unless there is one row alone.
+        Of the ages that are probed. None if there are too many, unless there is one row alone.
         """
         count = 0
-        for start, stop in self._parts(places, s, other):
+        for start, stop in self._parts(places, s, other, ages):
             block, least, reduction = self._terms(places, slice(start, stop))
             for top, first in product(range(0, places.size, _ROWS), range(start, stop, _COLUMNS)):
                 rows, part = slice(top, top + _ROWS), slice(first, min(first + _COLUMNS, stop))
@@ -226,7 +232,7 @@ class Neighbours:
             np.matmul(block, window.T.astype(block.dtype, copy=False), out=into)
         return into
 
-    def _parts(self, places: Integers, s: int, other: int) -> list[tuple[int, int]]:
+    def _parts(self, places: Integers, s: int, other: int, ages: Ages) -> list[tuple[int, int]]:
         """Return the parts of another stream's window that rows may have partners in, and no more.
 
         Those of a block that come after a row are in it, and are left out when it probes.
@@ -238,7 +244,7 @@ class Neighbours:
         times = self._times[begin : int(self._arrived[other])]
         slack, margin = memory.span[1:]
         parts: list[tuple[int, int]] = []
-        for youngest, oldest in self._ages(s, other):
+        for youngest, oldest in ages:
             # Whole times stay whole numbers: a float may be too rough for them.
             unit = times.dtype.type
             least = own.min() - (window if oldest >= 1.0 else unit(oldest * window) + unit(1))
@@ -255,13 +261,10 @@ class Neighbours:
                 parts.append((first, last))
         return parts
 
-    def _ages(self, s: int, other: int) -> list[tuple[float, float]]:
+    def _ages(self, s: int, other: int) -> Ages:
         """Return the ages that are probed, in windows: oldest first, and apart from each other."""
-        memory = self._store.memory
-        if not memory.rule["sub_windows"][0]:
-            return [(0.0, 1.0)]
-        shares = memory.probed[s, other]
-        ages: list[tuple[float, float]] = []
+        shares = self._store.memory.probed[s, other]
+        ages: Ages = []
         for part in np.flatnonzero(shares)[::-1]:
             youngest, oldest = part / shares.size, (part + shares[part]) / shares.size
             if ages and oldest >= ages[-1][0]:

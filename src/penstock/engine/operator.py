@@ -42,7 +42,7 @@ from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
 from penstock.engine.work import Work
 from penstock.statistics.selectivity import probe_order
-from penstock.strategies import Oldest, strategies_for
+from penstock.strategies import Oldest, strategies_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,9 +102,7 @@ class Operator:
         self.shard = shard
         self.shards = shards
         budget = plan.spec.budget
-        self.strategies: tuple[Strategy, ...] = (
-            () if budget is None else strategies_for(plan.spec.goal, budget, len(plan.sides))
-        )
+        self.strategies: tuple[Strategy, ...] = () if budget is None else strategies_of(plan.spec)
         count = len(plan.sides)
         needs = needs_of(self.strategies) if self.strategies else None
         lives = lives_of(plan, needs)
@@ -165,9 +163,9 @@ class Operator:
         )
         self.monitor: Monitor | None = None
         self.reviewer: Reviewer | None = None
-        self.work = (
-            None if plan.work is None else Work(plan, self.store, self.strategies[-1].charged)
-        )
+        self.work: Work | None = None
+        if plan.work is not None and needs is not None:
+            self.work = Work(plan, self.store, self.strategies[-1].charged, needs.lags)
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(

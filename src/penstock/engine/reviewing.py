@@ -22,7 +22,7 @@ from penstock.engine.retention.table import retention_for
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SpecificationError, must
-from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_for
+from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def retention_of(
 
 def row_overhead(plan: Plan) -> int:
     """Return the bytes that a row in memory costs besides its payload, if there is a budget."""
-    lead = strategies_for(plan.spec.goal, plan.spec.budget, len(plan.sides))[0]
+    lead = strategies_of(plan.spec)[0]
     order = lead.decide(first_view(plan, None)).retain.order
     return ROW_OVERHEAD + retention_for(order).row_bytes
 
@@ -358,7 +358,7 @@ class Reviewer:
         rule["sheds"] = decision.sheds_arrivals or self.steps.has_shed
         if decision.probe.sub_windows is not None or rule["sub_windows"][0]:
             self._check_sub_windows(decision.probe.sub_windows)
-            store.set_sub_windows(decision.probe.sub_windows)
+            store.set_sub_windows(decision.probe.sub_windows, decision.probe.whole)
         store.retention.apply(store.memory, decision.retain.order, turned)
 
     def _check_sub_windows(self, probed: Mask | Floats | None) -> None:
@@ -405,7 +405,7 @@ class Reviewer:
         self._rating_view = None
         self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self.steps.has_shed
         self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn
-        self._store.set_sub_windows(self.decision.probe.sub_windows)
+        self._store.set_sub_windows(self.decision.probe.sub_windows, self.decision.probe.whole)
         self._store.retention.resume(self._store.memory, self.decision.retain.order)
 
 

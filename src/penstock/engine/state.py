@@ -65,6 +65,7 @@ _STREAM_FIELDS = [
     "not_probed",
     "not_inserted",
     "found",
+    "whole_compared",
     "unseen",
     "dropped",
     "evicted",

@@ -63,7 +63,7 @@ class Store:
         streams["clock"] = streams["horizon"] = layout.NEVER
         streams["share"] = 1.0 / count
         rule = rule_record(plan)
-        for name in ("threshold", *_CERTAIN):
+        for name in ("threshold", "whole_chance", *_CERTAIN):
             rule[name] = 1.0
         divided = np.zeros(count, layout.life_type(time))
         divided["span"] = lives.spans
@@ -90,6 +90,7 @@ class Store:
             account=np.zeros(1, layout.account_type(time)),
             ranking=np.zeros((2, count, GRADES)),
             probed=np.ones((count, count, 1)),
+            lags=np.zeros((count, count, 0)),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
             monitored=np.zeros(0, layout.monitored_type(time)),
@@ -113,11 +114,21 @@ class Store:
                 key_grades=np.zeros(arrivals, np.int32),
             )
 
-    def set_sub_windows(self, probed: Mask | Floats | None) -> None:
-        """Set how much of which parts of which windows is probed; None for all."""
+    def set_sub_windows(self, probed: Mask | Floats | None, whole: float = 1.0) -> None:
+        """Set how much of which parts of which windows is probed; None for all.
+
+        `whole` is the chance of a row to probe all the same.
+        """
         self.memory.rule["sub_windows"] = 0 if probed is None else probed.shape[2]
+        self.memory.rule["whole_chance"] = 1.0 if probed is None else whole
         if probed is not None:
             self.memory = self.memory._replace(probed=probed.astype(np.float64))
+
+    def count_lags(self, parts: int) -> None:
+        """Count from now on in which of so many parts of a window rows were found."""
+        count = self.memory.streams.size
+        self.memory.rule["notes"] |= layout.LAGS
+        self.memory = self.memory._replace(lags=np.zeros((count, count, parts)))
 
     @property
     def held(self) -> int:

@@ -6,13 +6,14 @@ So any cut into batches, and a restart, lead to the same decisions.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.costs import Costs
 from penstock.engine.demand import Demand
+from penstock.engine.directions import Directions
 from penstock.engine.lives import lengths_of
 from penstock.engine.whole_output import WholeOutput
 from penstock.statistics.measured_costs import MeasuredCosts
@@ -35,14 +36,18 @@ _FIRST = 8
 # Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
 # no more than these. Of the rows between them one of so many is observed.
 _DEARER, _MOST_IDLE = 5.0, 1 << 17
+# And no more than come in this part of the longest life: while windows fill, each row costs more
+# than the one before.
+_IDLE_LIFE = 1.0 / 16
 # Of those one of so many is observed, so that there are no more than so many. Primes: where streams
 # take turns, each is observed.
 _OBSERVED = 31, 61, 127, 251, 509
 _MANY_OBSERVED = 256
 # The most work with which that is so, as a share of what is allowed.
 _LITTLE = 0.5
-# How fast, in lives, the allowance that is shared out is corrected, and how far.
-_GAIN = 0.1
+# How fast, in lives, the allowance that is shared out is corrected, and how far. What is inserted
+# has its effect within a life, and which parts of windows are probed has it at once.
+_GAIN, _GAIN_AT_ONCE = 0.1, 1.0
 _TRIMS = 0.5, 3.0
 # Of what may be kept, the part that is aimed at: between the marks of `kernels.gate`.
 _KEPT = 0.5
@@ -66,6 +71,8 @@ class Work:
         Its memory, in which the loop counts.
     charged
         Returns what steps are charged, by what they cost (`Strategy.charged`).
+    lags
+        Parts of a window in which partners are told apart (`Needs.lags`); 0 if they are not.
 
     Attributes
     ----------
@@ -86,7 +93,11 @@ class Work:
     """
 
     def __init__(
-        self, plan: Plan, store: Store, charged: Callable[[Costs], Costs] = lambda costs: costs
+        self,
+        plan: Plan,
+        store: Store,
+        charged: Callable[[Costs], Costs] = lambda costs: costs,
+        lags: int = 0,
     ) -> None:
         assert plan.work is not None  # noqa: S101  # the caller has asked for it
         budget = plan.spec.budget
@@ -104,6 +115,7 @@ class Work:
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
         self.demand = Demand(store, self._lives)
+        self._directions = Directions(store, lags) if lags else None
         self._passed = 0.0  # time from the first review on
         self._counted_before = np.zeros(4)  # what was counted before the batch
         self._booked = np.zeros(4)  # what is charged so far
@@ -135,9 +147,12 @@ class Work:
             self._whole.take_in(now, new, self._store.retention.whole(memory))
             matches = float(memory.pairs["found"].sum())  # drawn or not
         self.demand.compare(matches)
+        if self._directions is not None:
+            self._directions.take_in(passed / self._longest)
         kept = self.account.credit / self.account.most
         error = min(max(kept, 0.0), 1.0) - _KEPT
-        self._trim = float(np.clip(self._trim + _GAIN * error * passed / self._longest, *_TRIMS))
+        gain = _GAIN if self._last.probe.sub_windows is None else _GAIN_AT_ONCE
+        self._trim = float(np.clip(self._trim + gain * error * passed / self._longest, *_TRIMS))
         lasts = self._lives[self._lives > 0].min(initial=np.inf)
         usual = _FEWEST
         if np.isfinite(lasts):
@@ -157,7 +172,8 @@ class Work:
             return
         paid_for = self.account.credit * arrivals / (_DEARER * spent) if spent else np.inf
         if paid_for > self.interval:
-            self.interval = int(min(_MOST_IDLE, paid_for))
+            coming = float(self.demand.rates.sum()) * self._longest * _IDLE_LIFE
+            self.interval = int(min(_MOST_IDLE, paid_for, max(coming, self.interval)))
             if not self._observes_all:
                 wanted = self.interval // _MANY_OBSERVED
                 self.every = next((each for each in _OBSERVED if each >= wanted), _OBSERVED[-1])
@@ -204,6 +220,15 @@ class Work:
     def not_booked(self) -> float:
         """Work that is not charged yet."""
         return self.charges.of_counted(self.counted - self._booked)
+
+    @property
+    def account_now(self) -> WorkAccount:
+        """The account after the last row: while nothing is shed, reviews are far apart."""
+        account = replace(self.account)
+        if account.now is not None:
+            now = float(self._store.memory.streams["clock"].max())
+            account.book(time=now, spent=self.not_booked)
+        return account
 
     def _book(self, now: float) -> None:
         """Charge what was counted since the last time to the account."""
@@ -271,7 +296,20 @@ class Work:
             grades=demand.grades,
             found_ahead=ahead,
             whole=0.0 if self._whole is None else self._whole.rate(demand.rates),
+            **self._by_direction(),
         )
+
+    def _by_direction(self) -> dict[str, Any]:
+        """Return what is known of each direction, where it is asked for."""
+        known = self._directions
+        if known is None:
+            return {}
+        return {
+            "orders": self._store.memory.order.copy(),
+            "selectivities": known.selectivities,
+            "lags": known.lags,
+            "comparing": known.compared,
+        }
 
     def _other_work(self) -> float:
         """Return what all but insertions costs now, in a unit of time, by what was decided last."""
@@ -301,6 +339,7 @@ class Work:
             "costs": asdict(self.costs),
             "measured": None if self.measured is None else self.measured.save(),
             "whole": None if self._whole is None else self._whole.save(),
+            "directions": None if self._directions is None else self._directions.save(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -317,6 +356,8 @@ class Work:
             self.measured.restore(saved["measured"])
         if self._whole is not None:
             self._whole.restore(saved["whole"])
+        if self._directions is not None:
+            self._directions.restore(saved["directions"])
         self._tell_loop()
         record = self._store.memory.account
         record["credit"], record["now"] = saved["loop"]

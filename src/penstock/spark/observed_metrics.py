@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
 from penstock.metrics import Metrics, StreamMetrics
-from penstock.strategies import reason_for, strategies_for
+from penstock.strategies import reason_for, strategies_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def _model_names(spec: Specification) -> list[str]:
     """Return the names of the models among which a strategy chooses."""
     if spec.budget is None:
         return []
-    models = strategies_for(spec.goal, spec.budget, len(spec.names))[0].needs.models
+    models = strategies_of(spec)[0].needs.models
     names = list(dict.fromkeys(model.name for model in models))
     return names if len(names) > 1 else []
 
@@ -94,9 +94,7 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
     """Return what Spark observes of a column of counters: the sum of each over the shards."""
     strategy = None
     if spec.budget is not None:
-        strategy = " + ".join(
-            each.name for each in strategies_for(spec.goal, spec.budget, len(spec.names))
-        )
+        strategy = " + ".join(each.name for each in strategies_of(spec))
     sums = [
         F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
     ]

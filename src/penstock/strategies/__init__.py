@@ -15,6 +15,7 @@ from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import Model, Needs, Resource, Strategy
 from penstock.strategies.best import Best
+from penstock.strategies.by_cost import ByCost
 from penstock.strategies.by_partner import ByPartner
 from penstock.strategies.cluster import Cluster
 from penstock.strategies.coin_flip import CoinFlip
@@ -40,6 +41,7 @@ from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
 from penstock.strategies.greedy import Greedy
+from penstock.strategies.grub import Grub
 from penstock.strategies.ijoin import Ijoin
 from penstock.strategies.insert_no_probe import InsertNoProbe
 from penstock.strategies.max_subset import MaxSubsetOfValues
@@ -47,6 +49,7 @@ from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
 from penstock.strategies.probe_no_insert import ProbeNoInsert
 from penstock.strategies.random import Random
+from penstock.strategies.random_drop import RandomDrop
 from penstock.strategies.sampling import SamplingStrategy
 from penstock.strategies.scoring import ScoringStrategy
 from penstock.strategies.uniform import Uniform
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from penstock.budget import Budget
+    from penstock.spec import Specification
 
 __all__ = [
     "GRADES",
@@ -67,6 +71,7 @@ __all__ = [
     "Admit",
     "Age",
     "Best",
+    "ByCost",
     "ByPartner",
     "Cluster",
     "CoinFlip",
@@ -76,6 +81,7 @@ __all__ = [
     "Expected",
     "Fifo",
     "Greedy",
+    "Grub",
     "Ijoin",
     "Insert",
     "InsertNoProbe",
@@ -91,6 +97,7 @@ __all__ = [
     "Probe",
     "ProbeNoInsert",
     "Random",
+    "RandomDrop",
     "ResidencePriority",
     "Resource",
     "Retain",
@@ -109,6 +116,7 @@ __all__ = [
     "likeliness_of",
     "reason_for",
     "strategies_for",
+    "strategies_of",
 ]
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
@@ -135,6 +143,9 @@ WORK_STRATEGIES: Mapping[str, type[Strategy]] = {
     "probe-no-insert": ProbeNoInsert,  # some are not inserted
     "max-subset": MaxSubsetOfValues,  # rows of the best values take part
     "by-partner": ByPartner,  # those are inserted that will find most
+    "grub": Grub,  # rows probe the parts of windows in which their partners are likely
+    "by-cost": ByCost,  # as `grub` or as `probe-no-insert`
+    "random-drop": RandomDrop,  # rows are dropped, of each stream as many as is best
 }
 
 # Other names that papers have for them.
@@ -156,13 +167,13 @@ _KNOWLEDGE: Mapping[str, str] = {
 
 
 def strategies_for(
-    goal: Goal, budget: Budget | None = None, streams: int = 2
+    goal: Goal, budget: Budget | None = None, streams: int = 2, *, has_index: bool = True
 ) -> tuple[Strategy, ...]:
     """Return the strategies of a goal: the one that it names, or that serves it best.
 
     Where it has one for each resource, the one for memory comes first. A budget says which
-    resources are limited; without one it is memory. How many streams there are matters to those
-    that save CPU.
+    resources are limited; without one it is memory. How many streams there are, and whether an
+    index finds partners so that comparisons cost little, matters to those that save CPU.
 
     Raises
     ------
@@ -179,7 +190,7 @@ def strategies_for(
     """
     found: tuple[Strategy, ...]
     if budget is not None and budget.cpu is not None:
-        found = _with_cpu(goal, budget, streams)
+        found = _with_cpu(goal, budget, streams, has_index=has_index)
     elif not isinstance(goal.strategy, Mapping):
         found = (_one(goal, goal.strategy),)
         if type(found[0]) in WORK_STRATEGIES.values():
@@ -219,7 +230,17 @@ def strategies_for(
     return found
 
 
-def _with_cpu(goal: Goal, budget: Budget, streams: int) -> tuple[Strategy, ...]:
+def strategies_of(specification: Specification) -> tuple[Strategy, ...]:
+    """Return the strategies of a join: those of its goal, for its budget, streams and predicate."""
+    return strategies_for(
+        specification.goal,
+        specification.budget,
+        len(specification.names),
+        has_index=specification.on.has_index,
+    )
+
+
+def _with_cpu(goal: Goal, budget: Budget, streams: int, *, has_index: bool) -> tuple[Strategy, ...]:
     """Return the strategies for a limit of work, and for one of memory if there is one."""
     if isinstance(goal, Sample):
         return (_sampling(goal),)
@@ -239,8 +260,11 @@ def _with_cpu(goal: Goal, budget: Budget, streams: int) -> tuple[Strategy, ...]:
                 "give rows= or memory= too, or choose another strategy",
             )
         )
-    # By what the model says none is better, as long as its statistics are there.
+    # By what the model says none is better, as long as its statistics are there. Where every row in
+    # a window is compared, that is what costs.
     choice = "by-partner" if streams == 2 else "probe-no-insert"
+    if not has_index:
+        choice = "by-cost"
     cpu = by_resource["cpu"] or _one(goal, choice)
     if streams > 2 and cpu.needs.match_rates:
         by_lot = [name for name, each in WORK_STRATEGIES.items() if not each.needs.match_rates]

@@ -72,6 +72,9 @@ class Needs:
         Into which a life is divided: it is decided as often. None for the goal's.
     key_sample
         Keys of a stream that a `KeySample` has.
+    lags
+        Parts of a window in which partners of arriving rows are told apart, for `WorkView.lags`;
+        0 if they are not.
     models
         Models of the streams whose predictions are compared: the view says which is best.
     """
@@ -88,6 +91,7 @@ class Needs:
     monitoring: bool = True
     parts: int | None = None
     key_sample: int = 4096
+    lags: int = 0
     models: tuple[Model, ...] = ()
 
     @property
@@ -102,7 +106,8 @@ class Needs:
             for each in fields(self)
             if isinstance(each.default, bool)
         }
-        return replace(self, **flags, models=self.models or other.models)
+        lags = max(self.lags, other.lags)
+        return replace(self, **flags, lags=lags, models=self.models or other.models)
 
 
 class Strategy(ABC):

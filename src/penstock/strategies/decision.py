@@ -143,9 +143,13 @@ class Probe(Chances):
         For each stream that arrives, each stream that is probed and each equal part of that
         stream's window, the newest first: whether it is probed, or how much of it, from 0 to 1.
         Of a part that is not probed whole, the newest rows are. None for whole windows.
+    whole
+        With which chance a row probes whole windows all the same. From these rows what is lost is
+        estimated, and where partners are (`WorkView.lags`). With 0 nothing is known of it.
     """
 
     sub_windows: npt.NDArray[np.bool_] | Floats | None = None
+    whole: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that chances are chances, and shares are shares."""
@@ -160,6 +164,9 @@ class Probe(Chances):
                     "see docs/extending.md",
                 )
             )
+        if not 0 <= self.whole <= 1:
+            hint = "0.02 has one of 50 rows probe whole windows"
+            raise SpecificationError(must("Probe.whole", "from 0 to 1", self.whole, hint))
 
 
 @dataclass(frozen=True)
@@ -365,7 +372,7 @@ def combine(memory: Decision, cpu: Decision) -> Decision:
         both: Floats = first * second
         return float(both) if both.ndim == 0 else both
 
-    reach = [each for each in (memory.probe.sub_windows, cpu.probe.sub_windows) if each is not None]
+    reach = [each for each in (memory.probe, cpu.probe) if each.sub_windows is not None]
     if len(reach) == 2:
         raise SpecificationError(
             must(
@@ -378,6 +385,6 @@ def combine(memory: Decision, cpu: Decision) -> Decision:
     return replace(
         memory,
         admit=Admit(product(memory.admit, cpu.admit)),
-        probe=Probe(product(memory.probe, cpu.probe), reach[0] if reach else None),
+        probe=replace(reach[0] if reach else Probe(), chances=product(memory.probe, cpu.probe)),
         insert=Insert(product(memory.insert, cpu.insert), cpu.insert.worth),
     )

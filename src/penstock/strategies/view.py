@@ -147,6 +147,17 @@ class WorkView:
         of two streams.
     whole
         Results that the exact join would give in a unit of time, by what a sample's stand for.
+    orders
+        For each stream the windows that its rows probe, one after the other; as all of the
+        following `Needs.lags`.
+    selectivities
+        For each (stream that arrives, stream that is probed): the share of the window that fits an
+        arriving row and what it has found before, as of late.
+    lags
+        For each (stream that arrives, stream that is probed) the shares of the results whose rows
+        were in each part of the window, newest first, as of late.
+    comparing
+        The share of the rows in whole windows that are compared; the rest an index leaves out.
     """
 
     capacity: float
@@ -159,6 +170,10 @@ class WorkView:
     grades: Floats
     found_ahead: float = 0.0
     whole: float = 0.0
+    orders: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    selectivities: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    lags: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    comparing: float = 1.0
 
     @property
     def found(self) -> Floats:

@@ -2,7 +2,8 @@
 
 Decisions are made for what rows cost on average. What they really cost differs from row to row and
 from second to second, and the account holds a second or so. So each arrival looks at the account:
-if it is low, it may not be inserted, and if it is lower still, it may not look for results. If the
+if it is low, it may not be inserted, and if it is lower still, it may not look for results. Where
+rows probe only parts of windows, comparisons are what costs, and all rows are inserted. If the
 account is nearly full, rows are admitted and inserted that would not have been: what it cannot hold
 is lost.
 
@@ -18,7 +19,13 @@ import numpy as np
 
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.key_hash import combine_hash
-from penstock.engine.kernels.layout import NOT_ADMITTED, NOT_INSERTED, NOT_PROBED, Memory
+from penstock.engine.kernels.layout import (
+    NOT_ADMITTED,
+    NOT_INSERTED,
+    NOT_PROBED,
+    SIMILAR,
+    Memory,
+)
 from penstock.engine.kernels.step_weights import remember, weight_of
 
 # Parts of what the account may hold. Below ENOUGH not all rows are inserted, and below LOW not all
@@ -99,19 +106,23 @@ def leave_out(memory: Memory, arrival: np.void, at: int, actions: int) -> int:
     stream = wide(arrival["stream"])
     grade = wide(memory.key_grades[at])
     level = account["credit"] / account["most"] if account["most"] > 0.0 else _ENOUGH
-    if level > _PLENTY and 0.0 < admit < 1.0:
+    # The neighbours of a row are found before its turn comes, if it is to be admitted.
+    may_admit = memory.rule[0]["kind"] != SIMILAR
+    if may_admit and level > _PLENTY and 0.0 < admit < 1.0:
         more = max(admit, (level - _PLENTY) / (1.0 - _PLENTY))
         if _draw(arrival["draw"], _ADMIT_SALT) < (more - admit) / (1.0 - admit):
             actions &= ~NOT_ADMITTED
         probe *= more / admit
         insert *= more / admit
         admit = more
-    if level < _LOW:
-        part = max(level / _LOW, _LEAST)
+    harvests = memory.rule[0]["sub_windows"] != 0
+    low = _ENOUGH if harvests else _LOW
+    if level < low:
+        part = max(level / low, _LEAST)
         probe *= part
         if _draw(arrival["draw"], _PROBE_SALT) >= part:
             actions |= NOT_PROBED
-    if (level < _ENOUGH or level > _PLENTY) and admit > 0.0:
+    if not harvests and (level < _ENOUGH or level > _PLENTY) and admit > 0.0:
         decided = insert / admit
         chance = _chance_at(memory, level, decided, stream, grade)
         insert = chance * admit

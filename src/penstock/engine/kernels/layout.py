@@ -44,10 +44,12 @@ NOT_ADMITTED: Final = 1
 NOT_PROBED: Final = 2
 NOT_INSERTED: Final = 4
 UNSEEN: Final = 8  # or: of the results that it loses no estimate is possible
+IN_PARTS: Final = 16  # or: it probes only some parts of the windows (`kernels.sub_windows`)
 
 # What is noted of results.
 NOTES: Final = 1  # the rows that gave them
 METERS: Final = 2  # for how many results of the exact join they stand
+LAGS: Final = 4  # how old the rows were that waited
 
 # What the importance of a result is made of.
 MIN: Final = 0
@@ -149,6 +151,7 @@ def stream_type(time: DType) -> DType:
             ("not_probed", np.int64),
             ("not_inserted", np.int64),
             ("found", np.int64),  # results that its rows found as they arrived
+            ("whole_compared", np.int64),  # rows compared in whole windows, where LAGS are noted
             ("unseen", np.int64),  # arrivals of whose lost results no estimate is possible
             ("dropped", np.int64),
             ("evicted", np.int64),
@@ -177,10 +180,8 @@ def rule_type(value: DType) -> DType:
             ("last_bucket", np.int64),  # 0 if there is no such edge
             ("emits_drawn", np.int64),  # whether only drawn matches are emitted
             ("sheds", np.int64),  # whether arrivals may leave out steps
-            (
-                "sub_windows",
-                np.int64,
-            ),  # parts of a window that are probed or not; 0 for whole ones,
+            ("sub_windows", np.int64),  # parts of a window; 0 if all rows probe whole ones
+            ("whole_chance", np.float64),  # with which a row probes them whole all the same
             ("held", np.int64),
             ("held_most", np.int64),
             ("limit", np.int64),  # that all rows held may take up together; see `engine.limits`
@@ -310,6 +311,8 @@ class Memory(NamedTuple):
     account: Array  # of work, one element
     ranking: Floats  # [rows worth more, rows, stream, grade], in a unit of time; 0 rows: by lot
     probed: Floats  # probed[s, o, part]: how much of this part of o's window a row of s probes
+    lags: Floats  # lags[s, o, part]: results of rows of s by where their rows of o were; no parts
+    # where that is not asked for
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
     dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
     monitored: Array

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from penstock.engine.kernels.gate import charge, charge_arrival, go_on, leave_out
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
+    IN_PARTS,
+    LAGS,
     NO_KEY,
     NOT_ADMITTED,
     NOT_INSERTED,
@@ -83,7 +85,7 @@ def _count_shed(memory: Memory, stream: int, actions: int) -> None:
     record = memory.streams[stream]
     if actions & NOT_ADMITTED:
         record["not_admitted"] += 1
-    elif actions & NOT_PROBED or memory.rule[0]["sub_windows"] != 0:
+    elif actions & (NOT_PROBED | IN_PARTS):
         record["not_probed"] += 1  # or not in full
     if actions & UNSEEN:
         record["unseen"] += 1
@@ -106,6 +108,7 @@ def join(
     rule = memory.rule[0]
     streams = memory.streams
     sheds = rule["sheds"] != 0
+    notes_lags = rule["notes"] & LAGS != 0
     for at in range(start, stop):
         read_ahead(memory, probing, arrivals, at, start, stop, results)
         arrival = arrivals[at]
@@ -137,6 +140,8 @@ def join(
         slot = slot_of_key(memory, probing, arrival, at - start, results)
         if not actions & NOT_PROBED and not probe(memory, probing, arrival, slot, results):
             return at
+        if notes_lags and not actions & (NOT_PROBED | IN_PARTS):
+            streams[stream]["whole_compared"] += rule["compared"] - compared
         if actions != 0:
             _count_shed(memory, stream, actions)
         if rule["emits_drawn"]:

@@ -19,6 +19,10 @@ by rows: where S is what a row has found stands for, and W what was found in it,
 
     (1 - x) S^2 + (1 - y) W^2 + 2 (1 - a) S W.
 
+Where rows probe only parts of windows, and few probe whole ones, an arrival finds what is outside
+of these parts with the smaller chance x q, and then finds the rest as well. So g is x q for a pair
+of such results, and x for all other pairs of the arrival.
+
 A result and itself have all rows in common and would count once for each: it is put right. For two
 streams the variance is exact then. With more, two different results can have two rows in common;
 they count (1 - g) + (1 - h) instead of 1 - g h. It is at most 2 - g - h over 1 - g h times too
@@ -33,6 +37,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import inner, rare, wide
+from penstock.engine.kernels.sub_windows import chance_to_find
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,9 +74,12 @@ def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: 
     gauge = memory.gauges[wide(arrival["stream"])]
     batch = rule["batch"]
     total = 0.0
+    outside = 0.0
+    whole = rule["whole_chance"]
     for at in range(start, stop):
-        chance = rule["probe_chance"]
-        weight = rule["probe_weight"]
+        reach = chance_to_find(memory, arrival, results, at)
+        chance = rule["probe_chance"] * reach
+        weight = rule["probe_weight"] / reach
         twice = 1.0 - chance
         for one in range(members.shape[1]):
             row = shed[wide(members[at, one])]
@@ -79,6 +87,8 @@ def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: 
             weight *= row["weight"]
             twice += 1.0 - row["chance"]
         total += weight
+        if reach < 1.0:
+            outside += weight
         if chance == 1.0:
             continue
         # What a result counts for all its rows, less what it should count.
@@ -102,7 +112,8 @@ def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: 
             gauge["batch_variance"] += batch_after - batch_before
             gauge["batch_fourth"] += batch_after**2 - batch_before**2
     rule["stands_for"] = total
-    own = (1.0 - rule["probe_chance"]) * total**2
+    own = (1.0 - rule["probe_chance"]) * (total**2 - outside**2)
+    own += (1.0 - rule["probe_chance"] * whole) * outside**2
     gauge["total"] += total
     gauge["batch_total"] += total
     gauge["variance"] += own

@@ -15,8 +15,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
-from penstock.engine.kernels.layout import METERS, MOST_MATCHES, NOTES, NOTHING, Memory
+from penstock.engine.kernels.layout import (
+    LAGS,
+    METERS,
+    MOST_MATCHES,
+    NOTES,
+    NOTHING,
+    Memory,
+)
 from penstock.engine.kernels.metering import meter
+from penstock.engine.kernels.sub_windows import chance_to_reach, note_lags
 from penstock.engine.retention import dispatch
 
 if TYPE_CHECKING:
@@ -153,13 +161,15 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     notes = memory.rule[0]["notes"]
     if notes & METERS:
         meter(common, arrival, results, start, stop)
+    if notes & LAGS:
+        note_lags(common, arrival, results, start, stop)
     if not notes & NOTES:
         return
     rows = memory.rows
     members = results.members
     weighs = memory.rule[0]["weighs"] != 0
-    own = 0.0
-    squares = 0.0
+    own = squares = 0.0
+    outside = outside_squares = 0.0
     for at in range(start, stop):
         if weighs:
             results.stands_for[at] = 0.0
@@ -173,22 +183,30 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
                 weight = _note_monitored(common, arrival, row)
                 own += weight
                 squares += weight * weight
+                if chance_to_reach(common, arrival, row) < 1.0:
+                    outside += weight
+                    outside_squares += weight * weight
                 if weighs:
                     results.stands_for[at] = weight
                     results.witnesses[at] = rows[row]["arrival_number"]
     if own > 0.0 and memory.rule[0]["sheds"] != 0 and memory.streams.size == 2:
-        _note_arrival(common, arrival, own, squares)
+        shared = own * own - squares
+        _note_arrival(common, arrival, own, shared, outside * outside - outside_squares)
 
 
 @rare
-def _note_arrival(memory: Memory, arrival: np.void, own: float, squares: float) -> None:
+def _note_arrival(
+    memory: Memory, arrival: np.void, own: float, pairs: float, outside: float
+) -> None:
     """Note what an arrival's results stand for, whose monitored rows waited: one draw for all.
 
-    What each result varies by itself, the sum of their `squares`, is noted already.
+    `pairs` is what pairs of them stand for, and `outside` what those do that are both outside of
+    the parts of windows that are probed anyway. What each result varies by itself is noted already.
     """
     rule = memory.rule[0]
     rule["stands_for"] = own
-    shared = (1.0 - rule["probe_chance"]) * (own * own - squares)
+    shared = (1.0 - rule["probe_chance"]) * pairs
+    shared += rule["probe_chance"] * (1.0 - rule["whole_chance"]) * outside
     gauge = memory.gauges[wide(arrival["stream"])]
     gauge["variance"] += shared
     gauge["batch_variance"] += shared
@@ -221,7 +239,7 @@ def _note_monitored(memory: Memory, arrival: np.void, row: int) -> float:
     stream = wide(memory.rows[row]["stream"])
     record = memory.lives[stream]
     entry = memory.monitored[memory.rows[row]["monitored"]]
-    probe_weight = memory.rule[0]["probe_weight"]
+    probe_weight = memory.rule[0]["probe_weight"] / chance_to_reach(memory, arrival, row)
     row_weight = entry["insert_weight"] / entry["chance"]
     entry["matches"] += 1
     part = int(max((arrival["time"] - memory.rows[row]["time"]) / record["span"], 0.0))

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import COUNT, HEAD, NOTHING, Memory
 from penstock.engine.kernels.monitoring import note
-from penstock.engine.kernels.sub_windows import is_probed
+from penstock.engine.kernels.sub_windows import is_probed, probes_parts
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -46,8 +46,11 @@ def make_partial(streams: int, time: DType) -> Partial:
 
 
 @inner
-def count_pairs(memory: Memory, stream: int, faced: Integers, found: Integers) -> None:
-    """Add what a probe has counted at each depth."""
+def count_pairs(memory: Memory, arrival: np.void, faced: Integers, found: Integers) -> None:
+    """Add what a probe of whole windows has counted at each depth."""
+    if probes_parts(arrival):
+        return
+    stream = wide(arrival["stream"])
     for step in range(memory.order.shape[1]):
         pair = memory.pairs[stream, memory.order[stream, step]]
         pair["faced"] += faced[step]
@@ -98,7 +101,7 @@ def probe_equal(
     compared = 0
     count = results.produced[0]
     notes = memory.rule[0]["notes"] != 0
-    sub_windows = memory.rule[0]["sub_windows"] != 0
+    in_parts = probes_parts(arrival)
     partial.ref[stream] = arrival["ref"]
     partial.newest[0] = arrival["time"]
     partial.time[stream] = arrival["time"]
@@ -120,7 +123,7 @@ def probe_equal(
                 continue
         elif not still_in_windows(memory, partial.time, stream, depth, time):
             continue
-        if sub_windows and not is_probed(memory, stream, other, arrival["time"] - time):
+        if in_parts and not is_probed(memory, stream, other, arrival["time"] - time):
             continue
         partial.found[depth] += 1
         partial.ref[other] = rows[row]["ref"]
@@ -142,7 +145,7 @@ def probe_equal(
             partial.newest[depth] = newest
             partial.row[depth] = slots[slot, HEAD + order[stream, depth]]
             partial.faced[depth] += streams[order[stream, depth]]["held"]
-    count_pairs(memory, stream, partial.faced, partial.found)
+    count_pairs(memory, arrival, partial.faced, partial.found)
     if notes:
         note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]

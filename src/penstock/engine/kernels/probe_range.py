@@ -26,7 +26,7 @@ from penstock.engine.kernels.layout import (
 )
 from penstock.engine.kernels.monitoring import note
 from penstock.engine.kernels.probe_equal import count_pairs, still_in_windows
-from penstock.engine.kernels.sub_windows import is_probed, is_reached
+from penstock.engine.kernels.sub_windows import is_probed, is_reached, probes_parts
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 class Ranges(NamedTuple):
     """A partial result: its members and ranges at each depth (depth d has d + 1 members)."""
 
+    in_parts: Integers  # one element: whether the arriving row probes parts of windows
     row: Integers  # the next candidate
     bucket: Integers  # the chain it is in, and the last one to read
     last_bucket: Integers
@@ -58,6 +59,7 @@ class Ranges(NamedTuple):
 def make_ranges(streams: int, time: DType, value: DType) -> Ranges:
     """Allocate the space for a join of so many streams."""
     return Ranges(
+        np.zeros(1, np.int64),
         *(np.zeros(streams, np.int64) for _ in range(6)),
         *(np.zeros(streams, time) for _ in range(3)),
         *(np.zeros(streams, value) for _ in range(3)),
@@ -174,7 +176,7 @@ def _fits(memory: Memory, ranges: Ranges, depth: int, chain: int, value: float) 
 @inner
 def _head(memory: Memory, ranges: Ranges, stream: int, depth: int, other: int) -> int:
     """Return the first row of the chain that a depth is at; NOTHING if it is not probed."""
-    if memory.rule[0]["sub_windows"] != 0 and memory.span[0] != 0:
+    if ranges.in_parts[0] != 0 and memory.span[0] != 0:
         youngest = ranges.time[stream] - (ranges.sub[depth] + 1) * memory.span[0]
         if not is_reached(memory, stream, other, youngest, youngest + memory.span[0]):
             return wide(NOTHING)
@@ -247,7 +249,8 @@ def probe_range(
     compared = 0
     count = results.produced[0]
     notes = memory.rule[0]["notes"] != 0
-    sub_windows = memory.rule[0]["sub_windows"] != 0
+    in_parts = probes_parts(arrival)
+    ranges.in_parts[0] = 1 if in_parts else 0
     for step in range(last + 1):
         other = order[stream, step]
         if streams[other]["held"] == 0:
@@ -281,7 +284,7 @@ def probe_range(
                 continue
         elif not still_in_windows(memory, ranges.time, stream, depth, time):
             continue
-        if sub_windows and not is_probed(memory, stream, other, arrival["time"] - time):
+        if in_parts and not is_probed(memory, stream, other, arrival["time"] - time):
             continue
         value = rows[row]["value"]
         chain = streams[other]["chain"]
@@ -313,7 +316,7 @@ def probe_range(
             ranges.greatest[depth] = max(ranges.greatest[depth - 1], value)
             _open(memory, ranges, stream, depth, order[stream, depth])
             ranges.faced[depth] += streams[order[stream, depth]]["held"]
-    count_pairs(memory, stream, ranges.faced, ranges.found)
+    count_pairs(memory, arrival, ranges.faced, ranges.found)
     if notes:
         note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]

@@ -15,7 +15,7 @@ from penstock.engine.kernels.distances import Vectors, is_near
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.monitoring import note
 from penstock.engine.kernels.probe_equal import count_pairs, still_in_windows
-from penstock.engine.kernels.sub_windows import is_probed, rows_probed
+from penstock.engine.kernels.sub_windows import is_probed, probes_parts, rows_probed
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Integers
@@ -83,7 +83,7 @@ def probe_similar(
     last = order.shape[1] - 1
     count = results.produced[0]
     notes = memory.rule[0]["notes"] != 0
-    sub_windows = memory.rule[0]["sub_windows"] != 0
+    in_parts = probes_parts(arrival)
     bounds = nearby.bounds[arrival["key_word"] - nearby.first[0]]
     for step in range(last + 1):
         if streams[order[stream, step]]["held"] == 0:
@@ -91,7 +91,7 @@ def probe_similar(
         # Counted apart until all results have found room: a row that is given back leaves no trace.
         nearby.faced[step] = 0
         nearby.found[step] = 0
-    compared = rows_probed(memory, stream, order[stream, 0])
+    compared = rows_probed(memory, arrival, wide(order[stream, 0]))
     nearby.faced[0] = streams[order[stream, 0]]["held"]
     nearby.ref[stream] = arrival["ref"]
     nearby.newest[0] = arrival["time"]
@@ -116,7 +116,7 @@ def probe_similar(
                 continue
         elif not still_in_windows(memory, nearby.time, stream, depth, time):
             continue
-        if sub_windows and not is_probed(memory, stream, other, arrival["time"] - time):
+        if in_parts and not is_probed(memory, stream, other, arrival["time"] - time):
             continue
         compared += depth
         if not _is_near_all(nearby, depth, place):
@@ -144,8 +144,8 @@ def probe_similar(
             nearby.faced[depth] += streams[order[stream, depth]]["held"]
             if depth > reached:
                 reached = depth
-                compared += rows_probed(memory, stream, order[stream, depth])
-    count_pairs(memory, stream, nearby.faced, nearby.found)
+                compared += rows_probed(memory, arrival, wide(order[stream, depth]))
+    count_pairs(memory, arrival, nearby.faced, nearby.found)
     if notes:
         note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]
