@@ -64,9 +64,8 @@ class Grub(WorkStrategy):
 def _within(probing: ProbingCost, left: float) -> Harvest:
     """Return the best choice of parts that takes no more than so much work."""
     throttle = max(left / probing.full, 1e-9)
-    best = best_harvest(probing.model, throttle, parts=True)
     if probing.result == 0.0:
-        return best
+        return best_harvest(probing.model, throttle, parts=True)
     # The search knows comparisons, not results: find the comparisons with which both fit.
     low, high = 0.0, 1.0
     best = probing.model.harvest(np.zeros(probing.model.orders.shape))
