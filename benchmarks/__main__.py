@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from benchmarks import batches, equality, importance, memory, shedding, similar, window, within
+from benchmarks import (
+    batches,
+    equality,
+    harvesting,
+    importance,
+    memory,
+    shedding,
+    similar,
+    window,
+    within,
+)
 from benchmarks.report import Figures, as_markdown, as_text, machine
 from penstock.errors import SpecificationError
 from penstock.report.tables import read_page, write_sections
@@ -26,6 +36,7 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "equality": equality.run,
     "within": within.run,
     "similar": similar.run,
+    "harvesting": harvesting.run,
     "window": window.run,
     "batches": batches.run,
     "memory": memory.run,

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from benchmarks import batches, data, equality, importance, memory, similar, window, within
+from benchmarks import (
+    batches,
+    data,
+    equality,
+    harvesting,
+    importance,
+    memory,
+    similar,
+    window,
+    within,
+)
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.nested_loop import Scan, nested_loop
 from benchmarks.report import Target, as_markdown
@@ -38,6 +48,15 @@ def test_within_and_both_nested_loops_agree() -> None:
     (case,) = within.run(quick=True, say=silent).cases
     assert case.matches == 2
     assert 1 < case.results_per_arrival < 4
+
+
+def test_harvesting_finds_more_than_random_dropping_with_as_many_comparisons() -> None:
+    figures = harvesting.run(quick=True, say=silent)
+    grub, dropped = (figures.ways[name] for name in ("grub", "random-drop"))
+    assert grub.recall > 2 * dropped.recall > 0
+    assert 0 < grub.compared < 0.25
+    assert len(figures.tables()) == 1
+    assert len(figures.targets()) == 1
 
 
 def test_similar_compares_what_the_product_does() -> None:
