@@ -18,11 +18,10 @@ settings.register_profile(
 settings.load_profile("penstock")
 
 # A query of Spark takes seconds, so `make test` has a handful of them: the operator against Spark's
-# own join, and against a replay with a budget over a restart. `make slow` has all.
+# own join. `make slow` has all.
 SPARK_IN_EVERY_RUN = (
     "tests/spark/test_against_spark.py::test_same_rows_as_sparks_join[[]0]",
     "tests/spark/test_frames.py::*",
-    "tests/spark/test_own_strategy.py::*",
 )
 
 # And without Spark `make test` leaves out what takes long and rarely breaks alone: statistics over
@@ -69,11 +68,15 @@ LATER = (
     "tests/engine/test_memory_in_bytes.py::test_the_budget_is_kept_and_used*ijoin*",
     "tests/engine/test_memory_in_bytes.py::test_the_budget_is_kept_and_used*-up-*",
     "tests/engine/test_sampling.py::test_a_large_sample*",
+    "tests/engine/test_similar.py::test_a_budget_in_bytes*",
+    "tests/engine/test_sub_windows.py::*similar*",
     "tests/engine/test_sampling.py::test_where_the_fraction_rises*",
+    "tests/engine/retention/test_sample.py::test_the_first_to_go*",
     "tests/planning/test_command.py::test_too_little*",
     "tests/planning/test_drop_boxes.py::test_boxes_need*",
     "tests/planning/test_drop_boxes.py::test_rows_and_time_at_once*",
     "tests/planning/test_search.py::test_also_for_six_streams",
+    "tests/properties/test_shedding.py::test_rows_in_any_order*",
     "tests/report/test_recall_plots.py::test_matplotlib_is_loaded*",
     "tests/spark/test_result_files.py::test_a_file_of_which_a_part*",
     "tests/spark/test_scratch.py::test_the_folder_of_a_killed_process*",
@@ -105,8 +108,10 @@ LATER = (
     "tests/test_cpu_budget.py::test_work_is_what_is_allowed[[]probe-no-insert*",
     "tests/test_cpu_sample.py::test_work_is_what_is_allowed*",
     "tests/test_examples.py::*",
+    "tests/test_imports.py::test_a_replay_needs*",
     "tests/test_extending.py::test_each_conforms*",
     "tests/test_known_statistics.py::test_known_frequencies_say_the_same_of_every_type*Compare*",
+    "tests/test_known_statistics.py::test_known_frequencies_say_the_same_of_every_type*decimal*",
     "tests/test_readme.py::test_the_table_of_the_demo*",
     "tests/test_strategies.py::test_more_room*",
     "tests/test_strategies.py::test_random_keeps_every_row*",

@@ -32,7 +32,7 @@ needs_jit = pytest.mark.skipif(JIT_IS_OFF, reason="nothing is compiled")
 def compiled() -> dict[str, set[Any]]:
     """The types for which each kernel that is kept on disk has been loaded in this process.
 
-    Without those of GrubJoin's models: no join uses them yet.
+    Without those of GrubJoin's models, of which most serve studies alone.
     """
     found = {}
     for package in (engine, statistics):

@@ -41,6 +41,7 @@ _CHANGE = 100
 _CHANGING = [(None, 1.0), (_CHANGE, 2.0)]
 # So little that rows are shed from the first review on.
 _LITTLE_WORK = Budget(cpu=0.01, costs=Costs(insert=1.0, result=1.0))
+_FEW_COMPARISONS = Budget(cpu=0.01, costs=Costs(compare=1.0))
 
 # One goal for each order in which rows can be kept, and for each kind of statistics.
 _GOALS: tuple[Goal, ...] = (
@@ -96,9 +97,11 @@ def compile_for(time: str, value: str) -> None:
             _run(replace(join, budget=Budget(memory="40kB")), table)
         if goal in (MaxSubset(), Sample()):
             _run(replace(join, budget=_LITTLE_WORK), table)
-    # Without a budget: with one the first join of vectors waits.
+    # Without a limit of memory: with one the first join of vectors waits.
     vectors = {"whole": "short", "fraction": "long"}[value]
-    _run(Join(streams=streams, on=Similar(1.0, a=vectors, b=vectors)), table)
+    similar = Join(streams=streams, on=Similar(1.0, a=vectors, b=vectors))
+    _run(similar, table)
+    _run(replace(similar, budget=_FEW_COMPARISONS), table)
 
 
 def _table(time: str, value: str) -> pa.Table:
