@@ -86,7 +86,6 @@ CASES = [
     for on, streams in (
         ("equal", 2),
         ("equal", 3),
-        ("compare =", 2),
         ("within", 2),
         ("compare <=", 2),
     )

@@ -30,7 +30,7 @@ def importance(kind: str, draw: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("zipf", "kind"),
-    [*((1.0, kind) for kind in ("zipf", "even", "tail")), (0.5, "zipf"), (0.0, "tail")],
+    [(1.0, "zipf"), (0.5, "zipf"), (0.0, "tail")],
 )
 def test_worth_finds_more_than_ijoin_and_about_what_it_finds_with_given_frequencies(
     zipf: float, kind: str

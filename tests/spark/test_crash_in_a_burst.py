@@ -15,7 +15,7 @@ from tests.spark.test_crash import Drivers, wait_for
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 # The micro-batch in which the driver is killed: neither the first of the burst nor its last.
 _KILLED = BURST[len(BURST) // 2]
