@@ -250,8 +250,8 @@ def test_lags_that_drift_are_followed() -> None:
     [("grub", (0.0, 3.0, 6.0)), ("grub", (0.0, 3.0)), ("random-drop", (0.0, 3.0, 6.0))],
 )
 def test_the_true_recall_is_in_the_interval(strategy: str, lags: tuple[float, ...]) -> None:
-    """Of 150 replays 95 % in the mean; fewer than 88 % has a chance below 1 in 1,000."""
-    runs, hits = 150, 0
+    """Of 60 replays 57 in the mean; fewer than 50 have a chance below 1 in 1,000."""
+    runs, hits = 60, 0
     for seed in range(runs):
         made = lagged_streams(
             rate=30.0, duration=60.0, lags=lags, deviations=(20.0,) * len(lags), seed=1_000 + seed
@@ -260,4 +260,4 @@ def test_the_true_recall_is_in_the_interval(strategy: str, lags: tuple[float, ..
         true = streams.metrics(None, None).emitted
         found = streams.metrics(strategy, 0.2)
         hits += is_covered(found, true)
-    assert hits >= 0.88 * runs
+    assert hits >= 50
