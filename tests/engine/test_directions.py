@@ -46,6 +46,7 @@ def test_lags_and_selectivities_are_those_of_all_pairs(
     operator = Operator(bind(join, {name: table.schema for name, table in tables.items()}))
     operator.process(tables)
     assert operator.work is not None
+    assert operator.metrics().work == pytest.approx(operator.metrics().compared / (share * work))
     known = operator.work._directions
     assert known is not None
     counted = known._lags + operator.store.memory.lags

@@ -225,9 +225,8 @@ class Work:
     def account_now(self) -> WorkAccount:
         """The account after the last row: while nothing is shed, reviews are far apart."""
         account = replace(self.account)
-        if account.now is not None:
-            now = float(self._store.memory.streams["clock"].max())
-            account.book(time=now, spent=self.not_booked)
+        now = float(self._store.memory.streams["clock"].max())
+        account.book(time=now, spent=self.not_booked)
         return account
 
     def _book(self, now: float) -> None:
