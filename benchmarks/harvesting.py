@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import penstock as ps
 from benchmarks.report import Target
+from benchmarks.similar import Sizes
 from penstock.bench.timing import Say, Spread, ratios, seconds, take_turns
 from penstock.report.tables import Table
 
@@ -27,15 +28,6 @@ _LAGS = {"c": 0.0, "b": 0.25, "a": 0.7}
 _JITTER = 0.03
 # Vectors of length 1 in random directions are at a distance of 1.41; those of one thing are near.
 _NOISE, _DISTANCE = 0.03, 0.6
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What is run: rows of each stream, and of each window."""
-
-    rows: int
-    window_rows: int
-    rounds: int
 
 
 FULL = Sizes(rows=60_000, window_rows=10_000, rounds=5)
