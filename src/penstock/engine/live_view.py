@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.strategies import Decision, Needs
+    from penstock.strategies.view import WorkView
 
 
 def first_view(plan: Plan, room: int | None) -> View:
@@ -80,8 +81,13 @@ class LiveView(View):
             turned=turned,
             is_division_due=is_division_due,
             previous=previous,
-            work=None if sources.work is None else sources.work.view(),
         )
+
+    @cached_property
+    def work(self) -> WorkView | None:
+        """What is known of the work, if that is limited."""
+        work = self._sources.work
+        return None if work is None else work.view()
 
     @cached_property
     def streams(self) -> tuple[LiveStream, ...]:
@@ -185,11 +191,12 @@ class LiveView(View):
 
         What rows are held, and what has fitted, changes with every row.
         """
-        known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(View)}
+        changes = {"selectivities": np.zeros(0), "fraction": np.inf, "lived": 0.0, "work": None}
+        known: dict[str, Any] = {
+            each.name: getattr(self, each.name) for each in fields(View) if each.name not in changes
+        }
         known["streams"] = tuple(each.for_rating() for each in self.streams)
-        return View(
-            **known | {"selectivities": np.zeros(0), "fraction": np.inf, "lived": 0.0, "work": None}
-        )
+        return View(**known | changes)
 
 
 class LiveStream(StreamView):

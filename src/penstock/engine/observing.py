@@ -177,9 +177,12 @@ class Observer:
                 self.rates.count(s, count)
         self._count(stop, 1)
 
-    def end_sampled_piece(self, at: int, stop: int, sampled: int, every: int) -> None:
-        """Count the first rows of a sample that was looked at, each of which stands for some."""
-        self._go_on(at, stop)
+    def end_sampled_piece(self, stop: int, sampled: int, every: int) -> None:
+        """Count the rows of a sample that was looked at, each of which stands for some.
+
+        All rows of the batch before a place have come.
+        """
+        self._go_on(0, stop)
         self._count(sampled, every)
 
     def _go_on(self, at: int, stop: int) -> None:

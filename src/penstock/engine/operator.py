@@ -362,6 +362,7 @@ class Operator:
         is_due = self.reviewed < 0 or arrived >= self.reviewed + interval
         if is_due:
             self.reviewed = arrived
+            is_due = self.work is None or not self.work.look()
             self.limits.review()
             interval = self._interval
         stop = min(at + self.reviewed + interval - arrived, arrivals.size)

@@ -104,8 +104,10 @@ class Reviewer:
         self._work = work
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
-        # Places of the piece's rows that are observed, and these rows; None if all are.
-        self._sampled: tuple[Integers, Array] | None = None
+        # Rows that are observed while nothing is shed, of all since the last review or the batch's
+        # beginning, and the place in the batch up to which they came.
+        self._sampled: list[Array] = []
+        self._reached = 0
         self._rows: Integers | None = None  # places of the batch's rows, if it has ticks
         budget = plan.spec.budget
         # Where only work is limited, rows stay until they expire: none is rated, or rated again.
@@ -154,52 +156,55 @@ class Reviewer:
 
     def begin_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Decide again if a part of a life has gone by, and say what is made of rows to come."""
+        if self._work is not None and self._work.rests:
+            places = self._places_observed(self._work.every, at, stop)
+            self._sampled.append(arrivals[places])
+            return
         observer = self.observer
         if observer is not None:
             turned = observer.reach(at)
             for s, part in turned if self._rates_rows else ():
                 self._turn(observer, s, part)
-        sampled = self._sample(at, stop)
-        self._sampled = None if sampled is None else (sampled, arrivals[sampled])
-        if observer is not None and self._rater.rates_pieces:
-            self._look_at(observer, arrivals, at, stop)
+            if self._rater.rates_pieces:
+                observer.look_at(arrivals, at, stop)
+            if self._rater.rates_pieces and self._rates_rows:
+                view = self._view_for_rating()
+                self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
         grades, fitting = None, None
         if self.decision.sheds_arrivals or self.steps.has_shed or self._work is not None:
             grades, fitting = self._graded(at, stop)
         self.steps.set(arrivals, at, stop, self.decision, grades)
         self._piece = at, grades, fitting
 
-    def _sample(self, at: int, stop: int) -> Integers | None:
-        """Return the places of a piece's rows that are observed; None if all are.
+    def _places_observed(self, every: int, at: int, stop: int) -> Integers:
+        """Return the places of a piece's rows that are observed, one of so many.
 
         By the rows' numbers, so that they are the same in any cut into batches.
         """
-        every = 1 if self._work is None else self._work.every
-        if every == 1:
-            return None
         first = -int(self._store.memory.rule["arrivals"][0]) % every
         if self._rows is None:
             return np.arange(at + first, stop, every)
         begin, end = np.searchsorted(self._rows, (at, stop))
         return self._rows[begin:end][first::every]
 
-    def _look_at(self, observer: Observer, arrivals: Array, at: int, stop: int) -> None:
-        """Look at the rows of a piece that are observed."""
-        if self._sampled is not None:
-            rows = self._sampled[1]
-            observer.look_at(rows, 0, rows.size)
+    def _take_in_sampled(self) -> None:
+        """Note the rows that were observed while nothing was shed."""
+        if not self._sampled or self._work is None:
             return
-        observer.look_at(arrivals, at, stop)
-        view = self._view_for_rating()
-        self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
+        rows = np.concatenate(self._sampled)
+        self._sampled.clear()
+        observer = self.observer
+        if observer is not None and self._rater.rates_pieces:
+            observer.look_at(rows, 0, rows.size)
+        self._work.note(rows, *self._graded(0, rows.size))
+        if observer is not None:
+            observer.end_sampled_piece(self._reached, rows.size, self._work.every)
 
     def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
         """Return the grades of a piece's rows, and the shares of the other stream that fit them."""
         observer = self.observer
         if observer is None or observer.likeliness is None:
             return None, None
-        if self._sampled is not None:
-            at, stop = 0, self._sampled[1].size
         grades = np.zeros(stop - at, np.int64)
         expected = np.zeros(stop - at) if self._needs.match_rates else None
         total = sum(observer.rates.of(s) for s in observer.coming)
@@ -219,27 +224,22 @@ class Reviewer:
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
+        if self._work is not None and self._work.rests:
+            self._reached = stop
+            if stop == arrivals.size:
+                self._take_in_sampled()
+            return
         began, grades, fitting = self._piece
-        if self._sampled is None:
-            rows, own = arrivals[at:stop], slice(at - began, stop - began)
-        else:
-            places, sampled = self._sampled
-            came = int(np.searchsorted(places, stop))
-            rows, own = sampled[:came], slice(0, came)
+        rows, own = arrivals[at:stop], slice(at - began, stop - began)
         grades = None if grades is None else grades[own]
         fitting = None if fitting is None else fitting[own]
-        if self.steps.has_shed:  # then all rows are observed
+        if self.steps.has_shed:
             self.steps.note(arrivals, at, stop, self._match_rates(rows, fitting))
         if self._work is not None:
             self._work.note(rows, grades, fitting)
-        if self.observer is None:
-            return
-        if self._sampled is None:
+        if self.observer is not None:
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
-        else:
-            assert self._work is not None  # noqa: S101  # only then is a sample observed
-            self.observer.end_sampled_piece(at, stop, rows.size, self._work.every)
 
     def _match_rates(self, rows: Array, fitting: Floats | None) -> Floats | None:
         """Return the matches that rows can expect in a unit of time; None if shed by lot."""
@@ -253,6 +253,7 @@ class Reviewer:
         """Take in what was observed and decide; called after every so many arrivals."""
         self._limit = limit
         self._rating_view = None
+        self._take_in_sampled()
         if self._work is not None:
             self._work.review()
         observer = self.observer

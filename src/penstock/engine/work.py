@@ -29,18 +29,17 @@ if TYPE_CHECKING:
     from penstock.engine.store import Store
 
 # Reviews in the shortest life, and the arrivals between two of them.
-_REVIEWS = 64
+_REVIEWS = 16
 _FEWEST, _MOST = 32, 8192
 # The first review is after so many, and each next one after twice as many, until it is usual.
 _FIRST = 8
-# Where nothing is shed, as many as can be paid for even if each costs so many times as much, and
-# no more than these. Of the rows between them one of so many is observed.
-_DEARER, _MOST_IDLE = 5.0, 1 << 17
-# And no more than come in this part of the longest life: while windows fill, each row costs more
-# than the one before.
-_IDLE_LIFE = 1.0 / 16
-# Of those one of so many is observed, so that there are no more than so many. Primes: where streams
-# take turns, each is observed.
+# Where nothing is shed, the account is looked at after as many as can be paid for even if each costs
+# so many times as much, and as many as are in memory: then a row meets at most twice as many as now.
+_DEARER = 5.0
+# And reviews, which cost as much as a thousand rows, are so many arrivals apart.
+_MOST_IDLE = 1 << 17
+# One of so many rows is observed meanwhile, so that there are no more than so many between two
+# looks. Primes: where streams take turns, each is observed.
 _OBSERVED = 31, 61, 127, 251, 509
 _MANY_OBSERVED = 256
 # The most work with which that is so, as a share of what is allowed.
@@ -81,7 +80,7 @@ class Work:
     demand
         What arrivals need.
     interval
-        Arrivals until the next review.
+        Arrivals until the next review, or until the account is looked at.
     every
         One of so many rows is observed until then.
     costs
@@ -108,7 +107,9 @@ class Work:
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
         self.account = WorkAccount(plan.work.share, plan.work.burst)
         self.interval = self._usual = _FIRST
-        self._reviewed = 0.0, 0.0  # arrivals and work at the last review
+        self._reviewed: tuple[float, float | None] = 0.0, None  # arrivals and time, at a review
+        # Arrivals, work and time when the account was looked at last and all was well, or reviewed.
+        self._looked = 0.0, 0.0, 0.0
         self.every = 1
         # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
         self._observes_all = plan.is_sample or bool(budget and budget.limits_memory)
@@ -132,12 +133,15 @@ class Work:
     def review(self) -> None:
         """Take in what was counted since the last review."""
         memory = self._store.memory
-        now = float(memory.streams["clock"].max())
-        before = self.account.now
+        now = self._now
+        before = self._reviewed[1]
         if memory.rule["arrivals"][0] == 0:
             return
         self._book(now)
         passed = 0.0 if before is None else now - before
+        if before is None:
+            self._reviewed = 0.0, now
+            self._looked = 0.0, 0.0, now
         if passed <= 0.0:
             return
         self._passed += passed
@@ -159,24 +163,58 @@ class Work:
             arrivals = self.demand.rates.sum() * lasts / _REVIEWS
             usual = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
         self._usual = self.interval = min(usual, 2 * self._usual)
-        before_arrivals, before_spent = self._reviewed
-        self._reviewed = float(self._booked[0]), self.account.spent
-        self._rest(self._reviewed[0] - before_arrivals, self._reviewed[1] - before_spent, passed)
+        self._reviewed = float(self._booked[0]), now
+        self._rest()
 
-    def _rest(self, arrivals: float, spent: float, passed: float) -> None:
+    def look(self) -> bool:
+        """Charge what was counted while all rows take all steps; return whether they still may.
+
+        Much cheaper than a review, which it saves: what was observed is taken in at the next one.
+        """
+        if not self.rests:
+            return False
+        self._book(self._now)
+        paid_for = self._paid_for()
+        is_long_ago = self._booked[0] - self._reviewed[0] >= _MOST_IDLE
+        if is_long_ago or paid_for <= self._usual:
+            return False
+        self._rest_until(paid_for)
+        return True
+
+    def _rest(self) -> None:
         """Review and observe less while far more work is allowed than is done."""
-        share = self.account.share
         self.every = 1
+        paid_for = self._paid_for()
         is_sample = self._whole is not None  # which does little because it was decided so
-        if is_sample or self._last.sheds_arrivals or spent > _LITTLE * share * passed:
-            return
-        paid_for = self.account.credit * arrivals / (_DEARER * spent) if spent else np.inf
-        if paid_for > self.interval:
-            coming = float(self.demand.rates.sum()) * self._longest * _IDLE_LIFE
-            self.interval = int(min(_MOST_IDLE, paid_for, max(coming, self.interval)))
+        if not is_sample and not self._last.sheds_arrivals and paid_for > self.interval:
+            self._rest_until(paid_for)
             if not self._observes_all:
                 wanted = self.interval // _MANY_OBSERVED
                 self.every = next((each for each in _OBSERVED if each >= wanted), _OBSERVED[-1])
+        self._looked = float(self._booked[0]), self.account.spent, self._now
+
+    def _paid_for(self) -> float:
+        """Return for how many arrivals the account pays, each much dearer than those of late.
+
+        0 if these have cost much of what was allowed meanwhile.
+        """
+        arrivals, spent, time = self._looked
+        spent = self.account.spent - spent
+        if spent > _LITTLE * self.account.share * (self._now - time):
+            return 0.0
+        came = float(self._booked[0]) - arrivals
+        return self.account.credit * came / (_DEARER * spent) if spent else np.inf
+
+    def _rest_until(self, paid_for: float) -> None:
+        """Look at the account again after so many arrivals, or fewer."""
+        held = int(self._store.memory.streams["held"].sum())
+        self.interval = int(min(_MOST_IDLE, paid_for, max(held, self._usual)))
+        self._looked = float(self._booked[0]), self.account.spent, self._now
+
+    @property
+    def _now(self) -> float:
+        """The stream time that it is."""
+        return float(self._store.memory.streams["clock"].max())
 
     @property
     def rests(self) -> bool:
@@ -225,8 +263,7 @@ class Work:
     def account_now(self) -> WorkAccount:
         """The account after the last row: while nothing is shed, reviews are far apart."""
         account = replace(self.account)
-        now = float(self._store.memory.streams["clock"].max())
-        account.book(time=now, spent=self.not_booked)
+        account.book(time=self._now, spent=self.not_booked)
         return account
 
     def _book(self, now: float) -> None:
@@ -330,6 +367,7 @@ class Work:
             "interval": self.interval,
             "usual": self._usual,
             "reviewed": list(self._reviewed),
+            "looked": list(self._looked),
             "every": self.every,
             "observes_all": self._observes_all,
             "passed": self._passed,
@@ -347,7 +385,7 @@ class Work:
         self.demand.restore(saved["demand"])
         self.interval, self.every = saved["interval"], saved["every"]
         self._usual, self._observes_all = saved["usual"], saved["observes_all"]
-        self._reviewed = tuple(saved["reviewed"])
+        self._reviewed, self._looked = tuple(saved["reviewed"]), tuple(saved["looked"])
         self._passed, self._trim = saved["passed"], saved["trim"]
         self._booked = np.array(saved["booked"])
         self.costs = Costs(**saved["costs"])
