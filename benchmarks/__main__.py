@@ -21,6 +21,7 @@ from benchmarks import (
     similar,
     window,
     within,
+    work,
 )
 from benchmarks.report import Figures, as_markdown, as_text, machine
 from penstock.errors import SpecificationError
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "memory": memory.run,
     "shedding": shedding.run,
     "importance": importance.run,
+    "work": work.run,
 }
 
 

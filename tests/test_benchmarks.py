@@ -17,6 +17,7 @@ from benchmarks import (
     similar,
     window,
     within,
+    work,
 )
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.nested_loop import Scan, nested_loop
@@ -48,6 +49,17 @@ def test_within_and_both_nested_loops_agree() -> None:
     (case,) = within.run(quick=True, say=silent).cases
     assert case.matches == 2
     assert 1 < case.results_per_arrival < 4
+
+
+def test_budgets_of_work_shed_nothing_or_half() -> None:
+    exact, *others = work.run(quick=True, say=silent).contestants
+    assert exact.recall == 1
+    for each in others:
+        assert each.loop > 0
+        if each.budget == "half of the work":
+            assert 0 < each.recall < 0.9
+        else:
+            assert each.recall == 1
 
 
 def test_harvesting_finds_more_than_random_dropping_with_as_many_comparisons() -> None:
