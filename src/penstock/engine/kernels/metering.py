@@ -66,20 +66,26 @@ def begin_metering(memory: Memory, row: int) -> None:
 @rare
 def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
     """Add what an arrival's results stand for to the estimate of all results."""
-    if start == stop:
-        return
     shed = memory.shed
     members = results.members
     rule = memory.rule[0]
-    gauge = memory.gauges[wide(arrival["stream"])]
     batch = rule["batch"]
+    probe_chance = rule["probe_chance"]
+    probe_weight = rule["probe_weight"]
+    harvests = rule["sub_windows"] != 0
     total = 0.0
     outside = 0.0
-    whole = rule["whole_chance"]
+    # Sums are written once for each arrival: this is the dearest step of a join that sheds.
+    variance = 0.0
+    fourth = 0.0
+    batch_variance = 0.0
+    batch_fourth = 0.0
     for at in range(start, stop):
-        reach = chance_to_find(memory, arrival, results, at)
-        chance = rule["probe_chance"] * reach
-        weight = rule["probe_weight"] / reach
+        reach = 1.0
+        if harvests:
+            reach = chance_to_find(memory, arrival, results, at)
+        chance = probe_chance * reach
+        weight = probe_weight / reach
         twice = 1.0 - chance
         for one in range(members.shape[1]):
             row = shed[wide(members[at, one])]
@@ -93,30 +99,33 @@ def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: 
             continue
         # What a result counts for all its rows, less what it should count.
         twice = (twice - (1.0 - chance)) * weight * weight
-        gauge["variance"] -= twice
-        gauge["batch_variance"] -= twice
+        variance -= twice
+        batch_variance -= twice
         for one in range(members.shape[1]):
             row = shed[wide(members[at, one])]
-            if row["batch"] != batch:
-                row["batch"] = batch
-                row["batch_cover"] = 0.0
             missed = 1.0 - row["chance"]
-            before = missed * row["cover"] ** 2
-            batch_before = missed * row["batch_cover"] ** 2
-            row["cover"] += weight
-            row["batch_cover"] += weight
-            after = missed * row["cover"] ** 2
-            batch_after = missed * row["batch_cover"] ** 2
-            gauge["variance"] += after - before
-            gauge["fourth"] += after**2 - before**2
-            gauge["batch_variance"] += batch_after - batch_before
-            gauge["batch_fourth"] += batch_after**2 - batch_before**2
+            cover = row["cover"]
+            batch_cover = row["batch_cover"] if row["batch"] == batch else 0.0
+            before = missed * cover**2
+            batch_before = missed * batch_cover**2
+            cover += weight
+            batch_cover += weight
+            row["batch"] = batch
+            row["cover"] = cover
+            row["batch_cover"] = batch_cover
+            after = missed * cover**2
+            batch_after = missed * batch_cover**2
+            variance += after - before
+            fourth += after**2 - before**2
+            batch_variance += batch_after - batch_before
+            batch_fourth += batch_after**2 - batch_before**2
     rule["stands_for"] = total
-    own = (1.0 - rule["probe_chance"]) * (total**2 - outside**2)
-    own += (1.0 - rule["probe_chance"] * whole) * outside**2
+    own = (1.0 - probe_chance) * (total**2 - outside**2)
+    own += (1.0 - probe_chance * rule["whole_chance"]) * outside**2
+    gauge = memory.gauges[wide(arrival["stream"])]
     gauge["total"] += total
     gauge["batch_total"] += total
-    gauge["variance"] += own
-    gauge["batch_variance"] += own
-    gauge["fourth"] += own**2
-    gauge["batch_fourth"] += own**2
+    gauge["variance"] += variance + own
+    gauge["batch_variance"] += batch_variance + own
+    gauge["fourth"] += fourth + own**2
+    gauge["batch_fourth"] += batch_fourth + own**2

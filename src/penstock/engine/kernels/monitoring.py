@@ -159,7 +159,7 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     """Note results with the rows that waited for them, and what the monitored ones show."""
     common = memory.of_any_kind
     notes = memory.rule[0]["notes"]
-    if notes & METERS:
+    if notes & METERS and start < stop:
         meter(common, arrival, results, start, stop)
     if notes & LAGS:
         note_lags(common, arrival, results, start, stop)
