@@ -211,15 +211,15 @@ def _equal_of_many_rows() -> Workload:
 
     def table(rows: int) -> pa.Table:
         key = np.minimum(draw.geometric(0.1, rows) - 1, 29)
-        return pa.table({"t": _times(draw, rows, 1200), "k": key, "n": draw.integers(0, 9, rows)})
+        return pa.table({"t": _times(draw, rows, 600), "k": key, "n": draw.integers(0, 9, rows)})
 
     return Workload(
         name="equal of many rows",
         streams={"left": ps.Stream(time="t", window=40), "right": ps.Stream(time="t", window=25)},
         on=ps.Equal("k"),
-        tables={"left": table(800), "right": table(700)},
+        tables={"left": table(400), "right": table(350)},
         budgets={"rows": ps.Budget(rows=18)},
-        cuts=(100, 101, 350, 620, 800, 1190),
+        cuts=(100, 101, 250, 400, 590),
     )
 
 
