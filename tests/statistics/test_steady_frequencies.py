@@ -55,4 +55,6 @@ def test_a_saved_state_goes_on() -> None:
     restored.restore(steady.save())
     prior = restored.prior_of(KEYS, OWN, OWN)
     assert prior.save().tolist() == steady.prior_of(KEYS, OWN, OWN).save().tolist()
-    assert restored.share_of(KEYS, OWN, prior).tolist() == steady.share_of(KEYS, OWN, prior).tolist()
+    assert (
+        restored.share_of(KEYS, OWN, prior).tolist() == steady.share_of(KEYS, OWN, prior).tolist()
+    )
