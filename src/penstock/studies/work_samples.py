@@ -159,6 +159,11 @@ class WorkSample:
     weight: float | Floats
     work: float
 
+    @property
+    def weights(self) -> Floats:
+        """How many results each stands for, one by one."""
+        return np.broadcast_to(np.asarray(self.weight, np.float64), self.chosen.size)
+
 
 @lru_cache(maxsize=2)
 def results_of(scenario: WorkScenario) -> Results:
