@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from benchmarks import (
     batches,
+    choice,
     equality,
     harvesting,
     importance,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "batches": batches.run,
     "memory": memory.run,
     "shedding": shedding.run,
+    "choice": choice.run,
     "importance": importance.run,
     "work": work.run,
 }

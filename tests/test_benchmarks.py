@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import (
     batches,
+    choice,
     data,
     equality,
     harvesting,
@@ -69,6 +70,20 @@ def test_harvesting_finds_more_than_random_dropping_with_as_many_comparisons() -
     assert 0 < grub.compared < 0.25
     assert len(figures.tables()) == 1
     assert len(figures.targets()) == 1
+
+
+def test_the_choice_of_a_strategy_is_compared_with_all_others() -> None:
+    figures = choice.run(quick=True, say=silent)
+    two, *three = figures.points
+    assert two.found[two.default] == two.found["by-partner"] > 1.5 * two.found["probe-no-insert"]
+    assert all(each.default == "probe-no-insert" for each in three)
+    assert all(0 < each.found["coin-flip"] < each.found[each.default] < 1 for each in three)
+    (target,) = figures.targets()
+    assert target.reached
+    better = choice.Point("no choice", 0.2, {"a": 0.5, "b": 0.4}, default="b")
+    (missed,) = choice.Choice((*figures.points, better)).targets()
+    assert missed.seen == "0.800 (no choice, 20%)"
+    assert not missed.reached
 
 
 def test_similar_compares_what_the_product_does() -> None:

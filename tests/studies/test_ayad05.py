@@ -16,7 +16,7 @@ from penstock.studies.run import measure_here
 from penstock.studies.statistics_cost import CostRow
 from penstock.studies.work_contenders import BY_VALUE, ONLINE
 from penstock.studies.work_points import WorkPoint, WorkRow, by_formula
-from penstock.studies.work_samples import SAMPLERS, draw, results_of
+from penstock.studies.work_samples import ENGINE, SAMPLERS, draw, results_of
 from penstock.studies.work_scenario import (
     CORRELATIONS,
     RATES,
@@ -225,7 +225,13 @@ class TestUniform:
             own = results.ranks[results.waiting == row]
             assert own.tolist() == list(range(1, own.size + 1))
 
-    @pytest.mark.parametrize("name", SAMPLERS)
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=[pytest.mark.slow] if name == ENGINE else [])
+            for name in SAMPLERS
+        ],
+    )
     def test_work_is_what_is_allowed(self, name: str) -> None:
         """What is printed does less: of rows at random fewer than are foreseen find a match."""
         for correlation in CORRELATIONS:
@@ -242,14 +248,28 @@ class TestUniform:
             scenario = WorkScenario("none", duration=200.0, seed=seed)
             truth += results_of(scenario).times.size
             sample = draw(name, scenario, 0.4)
-            estimated += sample.weight * sample.chosen.size
+            estimated += float(sample.weights.sum())
         assert estimated == pytest.approx(truth, rel=0.06)
+
+    def test_results_of_the_engines_sample_are_found_among_all(self) -> None:
+        scenario = WorkScenario("direct", duration=30.0)
+        results = results_of(scenario)
+        sample = draw(ENGINE, scenario, 0.4)
+        assert 0 < sample.chosen.size < results.times.size
+        assert np.unique(sample.chosen).size == sample.chosen.size
+        assert (np.diff(results.times[sample.chosen]) >= 0).all()
+        estimate = float(sample.weights.sum())
+        assert estimate == pytest.approx(results.times.size, rel=0.15)
+        # With enough work all are in the sample, each for itself.
+        whole = draw(ENGINE, scenario, 1.5)
+        assert whole.chosen.tolist() == list(range(results.times.size))
+        assert np.unique(whole.weight).tolist() == [1.0]
 
     def test_a_sample_that_is_told_the_matches_is_uniform(self) -> None:
         scenario = WorkScenario("none", duration=300.0)
         results = results_of(scenario)
         sample = draw("told-results", scenario, 0.3)
-        assert sample.weight * sample.chosen.size == pytest.approx(results.times.size, rel=0.03)
+        assert sample.weights.sum() == pytest.approx(results.times.size, rel=0.03)
         # Of frequent values no larger a share than of rare ones, early matches no more than late.
         taken = np.zeros(results.times.size, np.bool_)
         taken[sample.chosen] = True

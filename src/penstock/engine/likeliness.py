@@ -14,7 +14,8 @@ from penstock.engine.kernels.key_hash import combine_hash_each
 from penstock.errors import SpecificationError, must
 from penstock.statistics.fading import fade_together
 from penstock.statistics.frequencies import Frequencies
-from penstock.statistics.steady_frequencies import Prior, SteadyFrequencies
+from penstock.statistics.key_prior import KeyPrior
+from penstock.statistics.steady_frequencies import SteadyFrequencies
 from penstock.statistics.value_sample import ValueSample
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Likeliness:
         # Decisions about work are made for the rates of keys, so these have to be known well.
         steady = plan.work is not None and self._equal and count == 2
         self._steady = [SteadyFrequencies(limit) for _ in range(count)] if steady else []
-        self._priors = [Prior() for _ in range(count)]  # of a row's key in the other stream
+        self._priors = [KeyPrior() for _ in range(count)]  # of a row's key in the other stream
         self._samples = [ValueSample() for _ in range(count)]
         self._known = [_known(plan, coder, goal, s) for s in range(count)]
         self._usual = [
@@ -106,7 +107,8 @@ class Likeliness:
         other = 1 - s
         if self._steady and self._known[other] is None:
             keys = values if self._by_value else words
-            return self._steady[other].share_of(keys, self._priors[s]) * rates[other]
+            own = self._steady[s].of(keys)
+            return self._steady[other].share_of(keys, own, self._priors[s]) * rates[other]
         if self._equal and self._known[other] is None:
             # As counted, without the doubt that `of` has: it would make frequent values less so.
             keys = values if self._by_value else words
@@ -189,10 +191,10 @@ class Likeliness:
         # In sixteenths: sums of counts may differ in their last digits after a restart.
         return round(16 * min(max([*shapes, 1.0]), _MOST_DOUBT)) / 16
 
-    def _prior(self, s: int) -> Prior:
+    def _prior(self, s: int) -> KeyPrior:
         """Return how much keys of a stream's rows differ in what they have in the other."""
-        values = self.values(s, _COMPARED)
-        return Prior() if values is None else self._steady[1 - s].prior_of(*values)
+        keys, rows = self._steady[s].sample(_COMPARED)
+        return self._steady[1 - s].prior_of(keys, self._steady[s].of(keys), rows)
 
     def _raw(self, s: int, values: Array, words: Integers) -> Floats:
         raw = np.ones(values.size)
@@ -252,7 +254,7 @@ class Likeliness:
             saved |= {f"values.{s}.{name}": array for name, array in kept.items()}
             if self._steady:
                 steady = self._steady[s].save()
-                steady["prior"] = np.array([self._priors[s].shape, self._priors[s].mean])
+                steady["prior"] = self._priors[s].save()
                 saved |= {f"steady.{s}.{name}": array for name, array in steady.items()}
         return saved
 
@@ -271,7 +273,7 @@ class Likeliness:
             )
             if self._steady:
                 steady = _below(saved, f"steady.{s}.")
-                self._priors[s] = Prior(*steady["prior"].tolist())
+                self._priors[s] = KeyPrior.restored(steady["prior"])
                 self._steady[s].restore(steady)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.statistics.frequencies import Frequencies
+from penstock.statistics.key_prior import KeyPrior
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Prior", "SteadyFrequencies"]
+__all__ = ["SteadyFrequencies"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,26 +26,6 @@ _COMPARED = 256
 _NEW = 0.5
 # The logarithm of a likelihood ratio that chance hardly reaches: e**-14 is one in a million.
 _CHANGED = 14.0
-# By which the variance of counts is above what it is expected to be, by chance.
-_DEVIATIONS = 2.0
-# Keys whose rates have so large a shape are alike.
-_ALIKE = 1000.0
-
-
-@dataclass(frozen=True)
-class Prior:
-    """What is known of a key's rows before one has come: Gamma-distributed, as counts are.
-
-    Attributes
-    ----------
-    shape
-        The larger it is, the more alike keys are.
-    mean
-        Rows of a key on average.
-    """
-
-    shape: float = 1.0
-    mean: float = _NEW
 
 
 class SteadyFrequencies:
@@ -68,8 +48,9 @@ class SteadyFrequencies:
     ...     steady.add(np.array(keys), recent, factor=0.5)
     ...     recent.fade(0.5)
     ...     recent.add(np.array(keys))
-    >>> prior = steady.prior_of(np.array([7, 8, 9]), rows=np.ones(3))
-    >>> steady.share_of(np.array([7, 8]), prior).round(2).tolist()
+    >>> own = np.ones(3)
+    >>> prior = steady.prior_of(np.array([7, 8, 9]), own, rows=np.ones(3))
+    >>> steady.share_of(np.array([7, 8]), own[:2], prior).round(2).tolist()
     [0.33, 0.33]
 
     References
@@ -116,38 +97,35 @@ class SteadyFrequencies:
             self._counts.restore(recent.save())
             self._evidence = 0.0
 
-    def prior_of(self, keys: Integers, rows: Floats) -> Prior:
+    def of(self, keys: Integers) -> Floats:
+        """Return each key's count; 0 if the key is not known."""
+        return self._counts.of(keys)
+
+    def sample(self, size: int) -> tuple[Integers, Floats]:
+        """Return about `size` keys, and the number of arrivals that each stands for."""
+        return self._counts.sample(size)
+
+    def prior_of(self, keys: Integers, own: Floats, rows: Floats) -> KeyPrior:
         """Return how much keys differ in what they have here, beyond what chance brings.
 
         Parameters
         ----------
-        keys, rows
-            Keys of another stream, and for how many of its rows each stands.
+        keys, own, rows
+            Keys of another stream, their rows there, and for how many of these each stands.
         """
         if not keys.size or not self._counts.total:
-            return Prior()
-        counts = self._counts.of(keys)
-        # If no key has come here, about half a row of one of those rows' keys might have.
-        mean = max(float(np.average(counts, weights=rows)), _NEW / float(rows.sum()))
-        # Counts of keys that are all alike vary like Poisson numbers, and by chance some more.
-        variance = float(np.average((counts - mean) ** 2, weights=rows))
-        keys_alike = float(rows.sum() ** 2 / np.sum(np.square(rows)))
-        chance = mean + _DEVIATIONS * np.sqrt((mean + 2.0 * mean**2) / keys_alike)
-        excess = variance - chance
-        shape = mean**2 / max(excess, mean**2 / _ALIKE, 1e-300)
-        # Sums of counts may differ in their last digits after a restart.
-        return Prior(float(f"{shape:.6g}"), float(f"{mean:.6g}"))
+            return KeyPrior()
+        return KeyPrior.of(self._counts.of(keys), own, rows)
 
-    def share_of(self, keys: Integers, prior: Prior) -> Floats:
+    def share_of(self, keys: Integers, own: Floats, prior: KeyPrior) -> Floats:
         """Return the share of arrivals that each key can be expected to have; 0 if none came.
 
-        The fewer rows there are of a key, the more it is taken to be like the others.
+        `own` are the keys' rows in the other stream.
         """
         total = self._counts.total
         if not total:
             return np.zeros(keys.size)
-        expected: Floats = (self._counts.of(keys) + prior.shape) / (1.0 + prior.shape / prior.mean)
-        return expected / total
+        return prior.expected(self._counts.of(keys), own) / total
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the state, for `restore`."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock.report.panels_plot import Line, Panel, save_panels_plot
 from penstock.report.tables import Table
 from penstock.studies.study import Study
-from penstock.studies.work_samples import SAMPLERS, WorkSample, draw, results_of
+from penstock.studies.work_samples import ENGINE, SAMPLERS, WorkSample, draw, results_of
 from penstock.studies.work_scenario import (
     CORRELATIONS,
     WINDOWS,
@@ -33,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 _SHARES = tuple(percent / 100 for percent in range(20, 100, 10))
 _FEW = (0.2, 0.4, 0.6, 0.8)
 _SEEDS = 8
+_REPLAYED = 2
 # Aggregates are over so many seconds.
 _LENGTH = max(WINDOWS)
 
@@ -115,12 +116,14 @@ def _run(point: SamplePoint) -> SampleRow:
         return np.asarray(sums[counted], np.float64)
 
     def estimates(sample: WorkSample) -> dict[str, Floats]:
-        counts = by_stretch(np.ones(sample.chosen.size), sample.chosen)
+        weights = sample.weights
+        counts = by_stretch(weights, sample.chosen)
         averages = {
-            name: by_stretch(column[sample.chosen], sample.chosen) / np.maximum(counts, 1.0)
+            name: by_stretch(weights * column[sample.chosen], sample.chosen)
+            / np.where(counts > 0.0, counts, 1.0)
             for name, column in columns.items()
         }
-        return {**averages, "count": sample.weight * counts}
+        return {**averages, "count": counts}
 
     truth = estimates(WorkSample(np.arange(at.size), weight=1.0, work=0.0))
     found: dict[str, list[float]] = {name: [] for name in _SHOWN}
@@ -148,6 +151,16 @@ def _grid(
         for correlation in CORRELATIONS
         for seed in range(seeds)
         for name in SAMPLERS
+        if name != ENGINE
+    )
+
+
+def _replayed(seeds: int, shares: Sequence[float], duration: float) -> tuple[SamplePoint, ...]:
+    """Return the points of the engine's own sample, of which each takes a replay."""
+    return tuple(
+        SamplePoint(WorkScenario(name, duration=duration, seed=seed), ENGINE, tuple(shares))
+        for name in CORRELATIONS
+        for seed in range(seeds)
     )
 
 
@@ -159,35 +172,50 @@ def _means(rows: Iterable[SampleRow], what: str) -> dict[tuple[str, str], Floats
     return {key: np.mean(each, axis=0) for key, each in found.items()}
 
 
+def _shares(rows: Iterable[SampleRow]) -> dict[tuple[str, str], tuple[float, ...]]:
+    """Return the shares of the work at which there are figures, by streams and sampler."""
+    return {(row.streams, row.contender): row.shares for row in rows}
+
+
 def _table(rows: Sequence[SampleRow]) -> Table:
-    shares = rows[0].shares
+    shares = _shares(rows)
     found = {what: _means(rows, what) for what in _SHOWN}
-    lines = []
-    for streams in dict.fromkeys(row.streams for row in rows):
-        for what, words in _SHOWN.items():
-            for at, share in enumerate(shares):
-                if share not in _FEW:
-                    continue
-                figures = [found[what].get((streams, name)) for name in SAMPLERS]
-                cells = ["" if own is None else f"{100 * own[at]:.1f}" for own in figures]
-                lines.append((streams, f"{words}, %", f"{100 * share:g}", *cells))
+
+    def cell(what: str, streams: str, name: str, share: float) -> str:
+        if share not in shares.get((streams, name), ()):
+            return ""
+        return f"{100 * found[what][streams, name][shares[streams, name].index(share)]:.1f}"
+
+    lines = [
+        (
+            streams,
+            f"{words}, %",
+            f"{100 * share:g}",
+            *(cell(what, streams, name, share) for name in SAMPLERS),
+        )
+        for streams in dict.fromkeys(row.streams for row in rows)
+        for what, words in _SHOWN.items()
+        for share in rows[0].shares
+        if share in _FEW
+    ]
     headings = ("streams", "what", "CPU\n%", *(look.heading for look in SAMPLERS.values()))
     note = (
         "Error: the sum of |estimate - truth| over the sum of |truth|, of all stretches of 5 s. "
         "UNIFORM as printed goes by the expected number of matches, rounded by chance; told, by "
-        "the true one. Equation 23 counts all probes, equation 25 results only."
+        "the true one. Equation 23 counts all probes, equation 25 results only. Sample() is "
+        "replayed on two of the pairs of streams."
     )
     return Table(headings, lines, [note])
 
 
 def _draw(rows: Sequence[SampleRow], path: Path) -> None:
     found = {what: _means(rows, what) for what in _DRAWN}
-    shares = np.array(rows[0].shares)
+    shares = _shares(rows)
     panels = [
         Panel(
             panel_title(correlation),
             [
-                Line(look.pen, shares, found[what][correlation, name])
+                Line(look.pen, np.array(shares[correlation, name]), found[what][correlation, name])
                 for name, look in SAMPLERS.items()
             ],
             y_title=words,
@@ -213,9 +241,13 @@ STUDY = Study(
     reference="Ayad, Naughton, Wright and Srivastava 2005, section 4",
     grid=(
         *_grid(_SEEDS, _SHARES, duration=200.0),
+        *_replayed(_REPLAYED, _FEW, duration=200.0),
         *_grid(_SEEDS, _SHARES, duration=200.0, arrivals="regular"),
     ),
-    quick_grid=_grid(1, (0.2, 0.6), duration=60.0),
+    quick_grid=(
+        *_grid(1, (0.2, 0.6), duration=60.0),
+        *_replayed(1, (0.6,), duration=60.0),
+    ),
     run=_run,
     table=_table,
     draw=_draw,

@@ -2,7 +2,8 @@
 
 UNIFORM draws each result with the same chance and by itself. For that a row must know how many
 matches it will have: it is told, or goes by the frequency of its value. Ways to shed rows give
-samples as well, but of clusters: all results of a row are found or lost together.
+samples as well, but of clusters: all results of a row are found or lost together. Beside these, the
+engine's own sample: `Sample()` within a share of the processor, replayed.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
-from penstock.report.plot_style import GREEN, SKY, VERMILION, Pen
+from penstock.goals import Sample
+from penstock.report.plot_style import BLACK, GREEN, SKY, VERMILION, Pen
 from penstock.statistics.work_uniform import matches_of, uniform_fraction
 from penstock.studies.contenders import Look
 from penstock.studies.optimum import needs_scipy
@@ -27,7 +30,16 @@ if TYPE_CHECKING:
     from penstock.statistics.work_output import WorkModel
     from penstock.studies.work_scenario import WorkScenario
 
-__all__ = ["SAMPLERS", "UNIFORM", "Results", "UniformSampler", "WorkSample", "draw", "results_of"]
+__all__ = [
+    "ENGINE",
+    "SAMPLERS",
+    "UNIFORM",
+    "Results",
+    "UniformSampler",
+    "WorkSample",
+    "draw",
+    "results_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -80,12 +92,18 @@ UNIFORM: Mapping[str, UniformSampler] = {
     ),
 }
 
+ENGINE = "engine"
+"""The engine's own sample."""
+
 SAMPLERS: Mapping[str, Look] = {
     "max-subset": replace(
         ONLINE["max-subset"], pen=replace(ONLINE["max-subset"].pen, colour=VERMILION)
     ),
     **{name: ONLINE[name] for name in ("coin-flip", "probe-no-insert")},
     **UNIFORM,
+    ENGINE: Look(
+        "Sample()\nreplayed", Pen("Sample() in the engine,\nnothing told", BLACK, "none", dot="o")
+    ),
 }
 
 
@@ -132,14 +150,19 @@ class WorkSample:
     chosen
         By number, in order of time.
     weight
-        How many results each stands for.
+        How many results each stands for; one number for all, or one for each.
     work
         That was done for them, in seconds.
     """
 
     chosen: Integers
-    weight: float
+    weight: float | Floats
     work: float
+
+    @property
+    def weights(self) -> Floats:
+        """How many results each stands for, one by one."""
+        return np.broadcast_to(np.asarray(self.weight, np.float64), self.chosen.size)
 
 
 @lru_cache(maxsize=2)
@@ -175,6 +198,8 @@ def draw(name: str, scenario: WorkScenario, share: float) -> WorkSample:
     generator = np.random.default_rng([scenario.seed, 3])
     if name in UNIFORM:
         return _uniform(UNIFORM[name], scenario, share, generator)
+    if name == ENGINE:
+        return _replayed(scenario, share)
     return _by_lot(name, scenario, share, generator)
 
 
@@ -207,6 +232,36 @@ def _expected(results: Results, model: WorkModel, generator: np.random.Generator
     """Return how many matches each row can expect by its value, rounded by chance."""
     expected = matches_of(model)[results.streams, results.keys]
     return np.floor(expected + generator.random(expected.size)).astype(np.int64)
+
+
+def _replayed(scenario: WorkScenario, share: float) -> WorkSample:
+    """Replay the join with `Sample()` within a share of the work; it learns all that it knows."""
+    streams, results, costs = streams_of(scenario), results_of(scenario), scenario.costs
+    replay = replace(streams.join(None, share, seed=scenario.seed), goal=Sample()).replay(
+        streams.tables
+    )
+    # A row is known by its value, which no other row has.
+    rows = []
+    for name, table in streams.tables.items():
+        values = table["value"].to_numpy()
+        order = np.argsort(values)
+        own = pc.struct_field(replay.result[name], "value").to_numpy()
+        rows.append(order[np.searchsorted(values, own, sorter=order)])
+    right = np.where(results.streams[results.waiting] == 1, results.waiting, results.probing)
+    pairs = results.left * results.keys.size + right
+    order = np.argsort(pairs)
+    drawn = rows[0] * results.keys.size + rows[1] + results.left_rows
+    chosen = order[np.searchsorted(pairs, drawn, sorter=order)]
+    weights = replay.result["weight"].to_numpy()
+    in_time = np.argsort(chosen)
+    metrics = replay.metrics
+    work = costs.of(
+        arrivals=metrics.arrived,
+        inserted=metrics.inserted,
+        compared=metrics.compared,
+        results=metrics.emitted,
+    )
+    return WorkSample(chosen[in_time], weights[in_time], work)
 
 
 def _by_lot(

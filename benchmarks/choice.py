@@ -1,0 +1,299 @@
+"""Which strategy finds most within a share of the processor, and what `strategy=None` finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import penstock as ps
+from benchmarks.report import Target
+from penstock.report.tables import Table
+from penstock.strategies import strategies_of
+from penstock.testing import zipf_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.bench.timing import Say
+    from penstock.predicates import Predicate
+
+Floats = npt.NDArray[np.float64]
+
+# By Theorems 2 and 3 of `ayad05` no other way to shed by lot is above `probe-no-insert`, unless
+# comparisons that find nothing cost.
+_OF_TWO = ("probe-no-insert", "max-subset", "by-partner")
+_OF_MORE = ("coin-flip", "probe-no-insert")
+_OF_COMPARISONS = ("coin-flip", "grub", "random-drop")
+_NAMES = ("a", "b", "c")
+_WANTED = 0.97
+# Results count after so many of the longest windows: before, windows fill and strategies learn.
+_WARM_UP = 2.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """Streams, how they are joined, and what costs.
+
+    Attributes
+    ----------
+    name
+        In the table.
+    weights
+        For each stream the shares of its keys: 0, 1, 2, ...
+    rates
+        Rows of each stream per second.
+    windows
+        Of each stream, in seconds.
+    on
+        The predicate.
+    costs
+        What arrivals, insertions, comparisons and results cost of the exact join's work.
+    shares
+        Of the work that can be shed: arrivals cannot.
+    duration
+        In seconds.
+    """
+
+    name: str
+    weights: tuple[Floats, ...]
+    rates: tuple[float, ...]
+    windows: tuple[float, ...] = (3.0, 5.0)
+    on: Predicate = ps.Equal("key")  # noqa: RUF009  # frozen
+    costs: tuple[float, float, float, float] = (0.0, 0.9, 0.0, 0.1)
+    shares: tuple[float, ...] = (0.2, 0.5)
+    duration: float = 80.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was found in one case with one share.
+
+    Attributes
+    ----------
+    found
+        By strategy: results after the warm-up, as a share of the exact join's.
+    default
+        The strategy that `strategy=None` is.
+    """
+
+    case: str
+    share: float
+    found: dict[str, float]
+    default: str
+
+    @property
+    def best(self) -> str:
+        """The strategy that found most."""
+        return max(self.found, key=lambda name: self.found[name])
+
+    @property
+    def of_best(self) -> float:
+        """What `strategy=None` found, as a share of the best."""
+        return self.found[self.default] / self.found[self.best]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Figures of all cases."""
+
+    points: tuple[Point, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the figures as a table."""
+        names = list(dict.fromkeys(name for point in self.points for name in point.found))
+        rows = [
+            (
+                point.case,
+                f"{point.share:.0%}",
+                *(f"{point.found[name]:.3f}" if name in point.found else "" for name in names),
+                point.default,
+                f"{point.of_best:.3f}",
+            )
+            for point in self.points
+        ]
+        return (
+            Table.titled(
+                "Share of the exact join's results within a share of its work",
+                ("streams", "work", *names, "None", "of the best"),
+                tuple(rows),
+            ),
+        )
+
+    def targets(self) -> tuple[Target, ...]:
+        """Compare what `strategy=None` finds with the best."""
+        least = min(self.points, key=lambda point: point.of_best)
+        return (
+            Target(
+                "strategy=None, at least 0.97 of the best strategy",
+                f"{least.of_best:.3f} ({least.case}, {least.share:.0%})",
+                least.of_best >= _WANTED,
+            ),
+        )
+
+
+def cases(*, quick: bool) -> tuple[Case, ...]:
+    """Return the cases: the grid of `ayad05`, and others."""
+    zipf = zipf_weights(100, 1.0)
+    slow_fast = (40.0, 60.0)
+    if quick:
+        return (
+            Case("direct", (zipf, zipf), slow_fast, shares=(0.4,), duration=20.0),
+            Case("three streams", (np.full(20, 0.05),) * 3, (10.0,) * 3, (3.0,) * 3, duration=15.0),
+        )
+    orders = {
+        "direct": np.arange(100),
+        "no correlation": np.random.default_rng(1).permutation(100),
+        "inverse": np.arange(100)[::-1],
+    }
+    grid = tuple(
+        Case(
+            name,
+            (zipf, zipf[order]),
+            slow_fast,
+            shares=(0.2, 0.4, 0.6, 0.8),
+            duration=100.0,
+            costs=_costs_of_the_paper(zipf, zipf[order]),
+        )
+        for name, order in orders.items()
+    )
+    return (*grid, *_others(zipf))
+
+
+def _costs_of_the_paper(left: Floats, right: Floats) -> tuple[float, float, float, float]:
+    """Return what insertions of 1 ms and results of 0.2 ms cost at 40 and 60 rows/s."""
+    inserted = 100.0 * 0.001
+    results = 40.0 * 60.0 * float(left @ right) * (3.0 + 5.0) * 0.0002
+    return 0.0, inserted / (inserted + results), 0.0, results / (inserted + results)
+
+
+def _others(zipf: Floats) -> tuple[Case, ...]:
+    """Return streams that no strategy was made for."""
+    few = np.full(30, 0.75 / 29)
+    few[0] = 0.25
+    other_few = few[np.random.default_rng(2).permutation(30)]
+    mixed = zipf[np.random.default_rng(3).permutation(100)]
+    pair, fast = (40.0, 60.0), (200.0, 300.0)
+    numbers = np.full(1000, 0.001)
+    peaked = np.exp(-0.5 * ((np.arange(1000) - 500.0) / 100.0) ** 2)
+    peaked /= peaked.sum()
+    uniform = {keys: np.full(keys, 1.0 / keys) for keys in (500, 20_000)}
+    steep = zipf_weights(60, 1.3)
+    return (
+        Case("uniform, 500 keys", (uniform[500],) * 2, fast, duration=30.0),
+        Case("uniform, 20,000 keys", (uniform[20_000],) * 2, fast, duration=30.0),
+        Case("30 keys, the same one a quarter", (few, few), pair),
+        Case("30 keys, another one a quarter", (few, other_few), pair),
+        Case("windows of 0.5 s and 20 s", (zipf, mixed), pair, (0.5, 20.0)),
+        Case("10 and 100 rows/s", (zipf, mixed), (10.0, 100.0)),
+        Case("insertions cost", (zipf, mixed), pair, costs=(0.0, 1.0, 0.0, 0.0)),
+        Case("results cost", (zipf, mixed), pair, costs=(0.0, 0.02, 0.0, 0.98)),
+        Case("comparisons cost", (zipf, mixed), pair, costs=(0.0, 0.1, 0.8, 0.1)),
+        Case("arrivals cost", (zipf, mixed), pair, costs=(0.6, 0.3, 0.0, 0.1)),
+        Case("Within", (numbers, peaked), fast, on=ps.Within(2, a="key", b="key"), duration=30.0),
+        Case(
+            "Within, comparisons cost",
+            (numbers, peaked),
+            fast,
+            on=ps.Within(2, a="key", b="key"),
+            costs=(0.0, 0.1, 0.8, 0.1),
+            duration=30.0,
+        ),
+        Case(
+            "Band",
+            (peaked, numbers),
+            fast,
+            on=ps.Band(low=0, high=5, a="key", b="key"),
+            duration=60.0,
+        ),
+        Case(
+            "three streams",
+            (steep, steep, steep),
+            (20.0, 30.0, 40.0),
+            (2.0, 3.0, 4.0),
+            duration=40.0,
+        ),
+        Case(
+            "three streams, results cost",
+            (steep, steep, steep),
+            (20.0, 30.0, 40.0),
+            (2.0, 3.0, 4.0),
+            costs=(0.0, 0.1, 0.1, 0.8),
+            duration=40.0,
+        ),
+        Case(
+            "three streams, one 10 times as fast",
+            (uniform[500][:100] * 5.0,) * 3,
+            (10.0, 10.0, 100.0),
+            (4.0, 4.0, 4.0),
+        ),
+    )
+
+
+def run(*, quick: bool, say: Say) -> Choice:
+    """Measure."""
+    points: list[Point] = []
+    for case in cases(quick=quick):
+        points += _points(case)
+        say(f"{case.name}: {points[-1].of_best:.3f} of the best")
+    return Choice(tuple(points))
+
+
+def _points(case: Case) -> list[Point]:
+    tables = _tables(case)
+    exact = _join(case).replay(tables)
+    metrics = exact.metrics
+    counts = np.array([metrics.arrived, metrics.arrived, metrics.compared, metrics.emitted])
+    # One unit of work in each second is the exact join's.
+    each = np.array(case.costs) * case.duration / np.maximum(counts, 1)
+    arrival, insert, compare, result = each.tolist()
+    costs = ps.Costs(arrival=arrival, insert=insert, compare=compare, result=result)
+    all_found = _found(case, exact.result)
+    points = []
+    contenders = dict.fromkeys(_OF_TWO if len(case.rates) == 2 else _OF_MORE)
+    if case.costs[2] > 0:
+        contenders |= dict.fromkeys(_OF_COMPARISONS)
+    for share in case.shares:
+        budget = ps.Budget(cpu=case.costs[0] + share * (1.0 - case.costs[0]), costs=costs)
+        found = {
+            name: _found(case, _join(case, name, budget).replay(tables).result) / all_found
+            for name in contenders
+        }
+        default = strategies_of(_join(case, None, budget))[-1].name
+        if default not in found:
+            own = _join(case, None, budget).replay(tables).result
+            found[default] = _found(case, own) / all_found
+        points.append(Point(case.name, share, found, default))
+    return points
+
+
+def _found(case: Case, result: pa.Table) -> int:
+    return int(np.count_nonzero(result["time"].to_numpy() >= _WARM_UP * max(case.windows)))
+
+
+def _tables(case: Case) -> Mapping[str, pa.Table]:
+    """Make streams with Poisson arrivals; keys are drawn one by one."""
+    tables = {}
+    for number, (weights, rate) in enumerate(zip(case.weights, case.rates, strict=True)):
+        draw = np.random.default_rng([number, 5])
+        rows = draw.poisson(rate * case.duration)
+        times = np.sort(draw.random(rows) * case.duration)
+        tables[_NAMES[number]] = pa.table(
+            {"time": times, "key": draw.choice(weights.size, rows, p=weights)}
+        )
+    return tables
+
+
+def _join(case: Case, strategy: str | None = None, budget: ps.Budget | None = None) -> ps.Join:
+    return ps.Join(
+        streams={
+            name: ps.Stream(time="time", window=window)
+            for name, window in zip(_NAMES, case.windows, strict=False)
+        },
+        on=case.on,
+        goal=ps.MaxSubset(strategy=strategy),
+        budget=budget,
+    )
