@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ from penstock.report.places import picture_place
 from penstock.report.recall_plots import save_recall_plot
 from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
-from penstock.strategies import STRATEGIES
+from penstock.strategies import STRATEGIES, WORK_STRATEGIES, Resource
 from penstock.studies.command import study
 from penstock.warm import compile_kernels
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from penstock.bench import BurstFigures, HarvestFigures
+    from penstock.strategies import Strategy
 
 __all__ = ["app", "main"]
 
@@ -41,6 +43,9 @@ _BURST_PICTURE = "penstock-burst.png"
 _HARVEST_PICTURE = "penstock-harvest.png"
 # Sections that benchmarks in real time write on their pages.
 _LIVE_SECTIONS = ("queries", "targets")
+_SAVED = {Resource.MEMORY: "memory", Resource.CPU: "cpu", Resource.BOTH: "memory, cpu"}
+# As docstrings name a paper: author and year.
+_PAPER = re.compile(r"`([a-z]+\d\d)`")
 # As in shells: 128 plus the number of the signal.
 _INTERRUPTED = 130
 
@@ -314,18 +319,31 @@ def _hand_out(
 
 @app.command()
 def strategies() -> None:
-    """List the strategies: what each does when memory is full, and the goals that it serves."""
+    """List the strategies: what each saves and does, the goals that it serves, and its paper."""
     Terminal().table(
-        ["strategy", "goals", "what it does"],
+        ["strategy", "saves", "goals", "from", "what it does"],
         [
             (
                 name,
+                _SAVED[strategy.spends],
                 ", ".join(goal.__name__ for goal in strategy.serves),
+                _origin(strategy),
                 (inspect.getdoc(strategy) or "").partition("\n")[0],
             )
-            for name, strategy in STRATEGIES.items()
+            for name, strategy in {**STRATEGIES, **WORK_STRATEGIES}.items()
         ],
     )
+
+
+def _origin(strategy: type[Strategy]) -> str:
+    """Return the paper that a strategy is from, by the references of its docstring.
+
+    >>> _origin(STRATEGIES["age"]), _origin(STRATEGIES["best"])
+    ('srivastava04', 'ours')
+    """
+    references = (inspect.getdoc(strategy) or "").partition("References\n----------\n")[2]
+    paper = _PAPER.search(references)
+    return "ours" if references.startswith("Ours") or paper is None else paper[1]
 
 
 @app.command()
