@@ -262,7 +262,7 @@ def burst(
 def harvest(
     *,
     seconds: Annotated[
-        int, typer.Option(help="How long each of the three joins is measured, after 20 s.")
+        int, typer.Option(help="How long each of the three joins is measured, after 15 s.")
     ] = 60,
     plot: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")

@@ -181,7 +181,8 @@ def lagged(duration: float = 80.0, rate: float = 30.0, **others: object) -> Lagg
 
 def test_a_fifth_of_the_work_finds_most_results_and_many_times_those_of_random_dropping() -> None:
     streams = lagged()
-    exact = streams.metrics(None, None).emitted
+    whole = streams.metrics(None, None)
+    exact = whole.emitted
     grub, dropped, chosen = (streams.metrics(s, 0.2) for s in ("grub", "random-drop", None))
     assert grub.emitted > 0.6 * exact
     assert grub.emitted > 4 * dropped.emitted
@@ -190,6 +191,8 @@ def test_a_fifth_of_the_work_finds_most_results_and_many_times_those_of_random_d
     for metrics in (grub, dropped):
         assert 0.95 < (metrics.work or 0) / (metrics.work_allowed or 1) < 1.02
     assert is_covered(grub, exact)
+    # Comparisons are all that costs.
+    assert grub.throttle == pytest.approx(grub.compared / whole.compared, rel=0.05)
     assert sum(each.not_inserted for each in grub.streams.values()) == 0
     assert sum(each.not_probed for each in grub.streams.values()) > 0
     assert sum(each.unseen for each in grub.streams.values()) == 0

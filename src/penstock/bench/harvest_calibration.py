@@ -29,11 +29,11 @@ __all__ = ["HarvestPlan", "HarvestSpeed", "RateSample", "calibrate", "fit", "pla
 
 # Micro-batches of a measurement, each a second of the streams, and how many of the first do not
 # count: windows fill in these.
-_BATCHES, _START_UP = WINDOW + 8, WINDOW + 2
+_BATCHES, _START_UP = WINDOW + 8, WINDOW + 1
 # The same with a budget, whose costs are to be measured first; and the share that is tried.
 _LIMITED_BATCHES, _LIMITED_START_UP = 2 * WINDOW + 8, 2 * WINDOW
 _TRIED = 0.4
-_LONGEST_WARM_UP = 120
+_LONGEST_WARM_UP = 80
 # Rows per second of each stream to begin with. It is doubled until a micro-batch takes so long.
 _FIRST_RATE, _MOST_RATES = 200, 8
 _LONG_ENOUGH = 1.2

@@ -17,13 +17,13 @@ DIMENSIONS = 64
 DISTANCE = 2.0
 """Two rows of one thing are at a distance of 0.3, and rows of two things at one of 6.5."""
 
-WINDOW = 10
+WINDOW = 6
 """Seconds that a row stays in its window."""
 
 # Seconds after which a stream reports a thing, and the longest that chance adds to them. All rows
 # of a thing are in one window: the sum of the longest is less than a window.
-_LAGS = {"c": 0.0, "b": 2.5, "a": 7.0}
-_JITTER = 0.5
+_LAGS = {"c": 0.0, "b": 1.5, "a": 4.2}
+_JITTER = 0.3
 _NOISE = 0.05
 _MICROSECONDS = 1_000_000
 # Hashes of Spark are whole numbers of 64 bits.
@@ -35,9 +35,9 @@ class HarvestLoad:
     """Three streams with the same times, whose rows follow from their numbers.
 
     A thing has a vector of 64 numbers between -1 and 1. A stream reports it some time after it
-    happened, with a little noise: at once (c), after 2.5 s (b), and after 7 s (a), each up to half
-    a second later. So a stream reports some things twice or more and others never, and a row has
-    one result on average.
+    happened, with a little noise: at once (c), after 1.5 s (b), and after 4.2 s (a), each up to
+    0.3 s later. So a stream reports some things twice or more and others never, and a row has one
+    result on average.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class HarvestLoad:
 
     Examples
     --------
-    >>> load = HarvestLoad(1_000, warm_up=20, measured=60)
+    >>> load = HarvestLoad(1_000, warm_up=15, measured=60)
     >>> load.seconds, load.rows
-    (80, 80000)
+    (75, 75000)
     """
 
     rate: int

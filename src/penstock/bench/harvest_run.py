@@ -37,7 +37,7 @@ _REMEMBERED = "spark.sql.streaming.numRecentProgressUpdates"
 # Seconds between two queries, in which the tasks of the one that was stopped end.
 _PAUSE = 5.0
 # Seconds that do not count: Spark starts its workers, windows fill, and costs are measured.
-_WARM_UP = 2 * WINDOW
+_WARM_UP = 15
 _LEAST_SECONDS = 4
 
 

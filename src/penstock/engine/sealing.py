@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from penstock.errors import StateError
 
-FORMAT = 10
+FORMAT = 11
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES

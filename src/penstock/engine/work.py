@@ -122,6 +122,7 @@ class Work:
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
         self._whole = WholeOutput(self._lives) if plan.is_sample else None
+        self._inserts_all = True  # so far: then rows that probe whole windows show what is missing
 
     # --- Reviews
 
@@ -187,6 +188,7 @@ class Work:
         """Note what was decided: where rows are shed, all are observed, and it is reviewed soon."""
         self.resume(decision)
         if decision.sheds_arrivals:
+            self._inserts_all &= decision.probe.sub_windows is not None
             self._observes_all = True
             self.every, self.interval = 1, min(self.interval, self._usual)
 
@@ -215,6 +217,13 @@ class Work:
     def charges(self) -> Costs:
         """What steps are charged, in units of time."""
         return self._charged(self.costs)
+
+    @property
+    def wanted_compared(self) -> float | None:
+        """Comparisons that the exact join would have made; None if nothing shows it."""
+        if self._directions is None or not self._inserts_all:
+            return None
+        return self._directions.wanted
 
     @property
     def not_booked(self) -> float:
@@ -332,6 +341,7 @@ class Work:
             "reviewed": list(self._reviewed),
             "every": self.every,
             "observes_all": self._observes_all,
+            "inserts_all": self._inserts_all,
             "passed": self._passed,
             "trim": self._trim,
             "booked": self._booked.tolist(),
@@ -349,6 +359,7 @@ class Work:
         self._usual, self._observes_all = saved["usual"], saved["observes_all"]
         self._reviewed = tuple(saved["reviewed"])
         self._passed, self._trim = saved["passed"], saved["trim"]
+        self._inserts_all = saved["inserts_all"]
         self._booked = np.array(saved["booked"])
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:
