@@ -111,7 +111,8 @@ class Work:
         self._reviewed = 0.0, 0.0  # arrivals and work at the last review
         self.every = 1
         # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
-        self._observes_all = plan.is_sample or bool(budget and budget.limits_memory)
+        self._limits_memory = bool(budget and budget.limits_memory)
+        self._observes_all = plan.is_sample or self._limits_memory
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
         self.demand = Demand(store, self._lives)
@@ -317,6 +318,9 @@ class Work:
             "selectivities": known.selectivities,
             "lags": known.lags,
             "comparing": known.compared,
+            "held": self._store.memory.streams["held"].astype(np.float64)
+            if self._limits_memory
+            else None,
         }
 
     def _other_work(self) -> float:
