@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import penstock as ps
 from penstock import cli
 from penstock.demo import demonstrate
-from penstock.strategies import STRATEGIES
+from penstock.strategies import STRATEGIES, WORK_STRATEGIES
 from tests.demo.support import in_process
 
 if TYPE_CHECKING:
@@ -70,12 +70,17 @@ def test_help_of_demo_says_what_the_options_are_for() -> None:
     assert "draws it over time" in text
 
 
-def test_strategies_are_all_listed_with_goals() -> None:
+def test_strategies_are_all_listed_with_what_they_save_goals_and_paper() -> None:
     lines = run("strategies").splitlines()
-    assert lines[0].split() == ["strategy", "goals", "what", "it", "does"]
-    assert [line.split()[0] for line in lines[1:]] == list(STRATEGIES)
+    assert lines[0].split() == ["strategy", "saves", "goals", "from", "what", "it", "does"]
+    assert [line.split()[0] for line in lines[1:]] == [*STRATEGIES, *WORK_STRATEGIES]
     assert "Keep the most recent rows of each stream" in lines[1]
-    assert lines[1].split()[:3] == ["fifo", "MaxSubset,", "MaxImportance"]
+    assert lines[1].split()[:5] == ["fifo", "memory", "MaxSubset,", "MaxImportance", "kulkarni08"]
+    by_name = {line.split()[0]: line.split()[1:4] for line in lines[1:]}
+    assert by_name["grub"] == ["cpu", "MaxSubset", "gedik05"]
+    assert by_name["by-cost"] == ["cpu", "MaxSubset", "ours"]
+    assert by_name["best"] == ["memory", "MaxSubset", "ours"]
+    assert by_name["cluster"] == ["memory,", "cpu", "Sample"]
 
 
 @pytest.mark.usefixtures("without_spark")

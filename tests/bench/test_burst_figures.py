@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from penstock.bench.burst_calibration import Sample, Speed, fit
-from penstock.bench.burst_figures import BurstFigures, Course, course_of
+from penstock.bench.burst_figures import BurstCourse, BurstFigures
 from penstock.bench.burst_load import Load, Phases
 from penstock.bench.burst_plan import plan_of
 from penstock.bench.burst_plot import save_burst_plot
 from penstock.bench.burst_real_time import Batch, Watched
 from penstock.bench.burst_truth import TrueResults
+from penstock.bench.course import course_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,18 +25,20 @@ TRUTH = TrueResults(np.column_stack([np.zeros(10, np.int64), TRUE, np.zeros(10, 
 SPEED = Speed(floor=0.25, arrival=1e-5, result=2.5e-6, shards=2)
 
 
-def course(batches: list[Batch], *, stopped: float = 12.0, waits: bool = False) -> Course:
-    return course_of("query", Watched(tuple(batches), stopped), TRUTH, PHASES, waits=waits)
+def course(batches: list[Batch], *, stopped: float = 12.0, waits: bool = False) -> BurstCourse:
+    return course_of(
+        BurstCourse, "query", Watched(tuple(batches), stopped), TRUTH, PHASES, waits=waits
+    )
 
 
-def in_step(results: list[int]) -> Course:
+def in_step(results: list[int]) -> BurstCourse:
     """A query that keeps up: each second's rows are joined half a second after it."""
-    return course([Batch(at + 1.1, 0.4, at + 1, at + 1, each) for at, each in enumerate(results)])
+    return course([Batch(at + 1.1, 0.4, (at + 1, at + 1), each) for at, each in enumerate(results)])
 
 
 ALL = in_step(TRUE.tolist())
 SHED = in_step([10, 10, 10, 20, 20, 20, 20, 8, 10, 10])
-LATE = course([Batch(1.1, 0.5, 1, 1, 10), Batch(2, 1.5, 3, 3, 20), Batch(4, 7, 7, 7, 200)])
+LATE = course([Batch(1.1, 0.5, (1, 1), 10), Batch(2, 1.5, (3, 3), 20), Batch(4, 7, (7, 7), 200)])
 
 
 def test_recall_is_by_second_of_the_streams() -> None:
@@ -45,7 +48,7 @@ def test_recall_is_by_second_of_the_streams() -> None:
 
 
 def test_a_micro_batch_of_several_seconds_has_one_recall() -> None:
-    half = course([Batch(0, 1, 3, 3, 30), Batch(4, 1, 5, 5, 50)])
+    half = course([Batch(0, 1, (3, 3), 30), Batch(4, 1, (5, 5), 50)])
     assert half.recall[3:5] == pytest.approx([0.5, 0.5])
     # What it did not get to is missing.
     assert half.recall[5:].tolist() == [0.0] * 5
@@ -86,12 +89,16 @@ def test_the_need_in_the_burst_is_that_of_micro_batches_inside_of_it() -> None:
 def test_streams_out_of_step_are_compared_with_what_could_be_joined() -> None:
     # The left stream is a second ahead: its rows find partners of the second before.
     counts = np.array([[0, 3, 0], [2, 3, 0]])
-    batches = (Batch(1, 0.5, 2, 1, 5), Batch(2, 0.5, 2, 2, 3))
+    batches = (Batch(1, 0.5, (2, 1), 5), Batch(2, 0.5, (2, 2), 3))
     phases = Phases(1, 1, 1, 1)
-    ahead = course_of("", Watched(batches, 3.0), TrueResults(counts), phases, waits=False)
+    ahead = course_of(
+        BurstCourse, "", Watched(batches, 3.0), TrueResults(counts), phases, waits=False
+    )
     assert ahead.found.tolist() == [3.0, 5.0]
-    batches = (Batch(1, 0.5, 2, 1, 3), Batch(2, 0.5, 2, 2, 5))
-    waits = course_of("", Watched(batches, 3.0), TrueResults(counts), phases, waits=True)
+    batches = (Batch(1, 0.5, (2, 1), 3), Batch(2, 0.5, (2, 2), 5))
+    waits = course_of(
+        BurstCourse, "", Watched(batches, 3.0), TrueResults(counts), phases, waits=True
+    )
     assert waits.found.tolist() == [3.0, 5.0]
 
 

@@ -69,7 +69,7 @@ def test_micro_batches_are_read_from_what_spark_reports(tmp_path: Path) -> None:
     said: list[str] = []
     frame: Any = query
     found = watch(frame, tmp_path, trigger=1, seconds=4, tell=said.append, clock=ticking(120))
-    assert [(batch.left, batch.right) for batch in found.batches] == [(2, 2), (3, 3), (4, 4)]
+    assert [batch.read for batch in found.batches] == [(2, 2), (3, 3), (4, 4)]
     assert [batch.results for batch in found.batches] == [100, 200, 300]
     assert [batch.began for batch in found.batches] == [1.5, 2.5, 3.5]
     assert found.batches[0].ended == 1.75

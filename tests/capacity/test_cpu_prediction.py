@@ -19,6 +19,7 @@ from penstock.capacity.prediction import Prediction
 from penstock.capacity.value_groups import ValueGroups, group_values
 from penstock.capacity.work_models import BY_LOT, BY_VALUE
 from penstock.statistics.age_curve import AgeCurve
+from penstock.testing import lagged_streams
 from tests.capacity.support import frequency_join, stream
 
 Floats = npt.NDArray[np.float64]
@@ -363,3 +364,69 @@ def test_predictions_can_be_pickled_copied_and_read() -> None:
 def test_measuring_ignores_the_goal_and_the_budget(measured: ps.Statistics) -> None:
     again = limited(0.05, "coin-flip").measure(SAMPLE)
     assert again.results == measured.results
+
+
+class TestHarvesting:
+    """Vectors of one number, the second stream's 5 of 20 before the first's: all are compared."""
+
+    @staticmethod
+    def join() -> tuple[ps.Join, dict[str, pa.Table]]:
+        made = lagged_streams(
+            rate=15.0, duration=100.0, lags=(0.0, 5.0), deviations=(20.0, 20.0), seed=1
+        )
+        tables = {
+            name: pa.table(
+                {
+                    "t": table["time"],
+                    "v": pa.FixedSizeListArray.from_arrays(table["value"].combine_chunks(), 1),
+                }
+            )
+            for name, table in made.tables.items()
+        }
+        join = ps.Join(
+            streams={name: ps.Stream(time="t", window=20.0) for name in tables},
+            on=ps.Similar(5.0, s1="v", s2="v"),
+        )
+        return join, tables
+
+    def test_the_forecast_is_that_of_the_strategy_that_is_used_and_near_a_replay(self) -> None:
+        join, tables = self.join()
+        exact = join.replay(tables).metrics
+        statistics = join.measure(tables)
+        costs = ps.Costs(compare=100.0 / (0.2 * exact.compared))
+        limited = replace(join, budget=ps.Budget(cpu=1.0, costs=costs))
+        expected = limited.predict(statistics).cpu
+        assert expected is not None
+        assert expected.strategy == "by-cost"
+        assert expected.expected == expected.recall["grub"]
+        # By lot a fifth of the work finds about a fifth.
+        assert expected.recall["random-drop"] == pytest.approx(0.2, abs=0.03)
+        found = limited.replay(tables).metrics.emitted / exact.emitted
+        assert expected.expected > 0.75
+        assert found == pytest.approx(expected.expected, abs=0.12)
+
+    def test_with_an_index_it_is_there_if_it_is_named(self) -> None:
+        join, tables = self.join()
+        on = ps.Within(5.0, **dict.fromkeys(tables, "v"))
+        flat = {
+            name: table.set_column(1, "v", table["v"].combine_chunks().flatten())
+            for name, table in tables.items()
+        }
+        budget = ps.Budget(cpu=0.5, costs=ps.Costs(compare=0.001))
+        goal = ps.MaxSubset(strategy="grub")
+        named = replace(join, on=on, goal=goal, budget=budget)
+        statistics = named.measure(flat)
+        expected = named.predict(statistics).cpu
+        assert expected is not None
+        assert expected.strategy == "grub"
+        unnamed = replace(named, goal=ps.MaxSubset())
+        assert "grub" not in unnamed.predict(statistics).recall
+
+    def test_where_it_was_not_measured_where_partners_are_others_are_predicted(self) -> None:
+        join, tables = self.join()
+        statistics = replace(join.measure(tables), directions=None)
+        budget = ps.Budget(cpu=0.5, costs=ps.Costs(compare=0.001))
+        expected = replace(join, budget=budget).predict(statistics).cpu
+        assert expected is not None
+        assert expected.strategy == "by-partner"
+        assert "grub" not in expected.recall

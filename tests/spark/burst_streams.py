@@ -33,6 +33,13 @@ JOINS = {
         on=ps.Within(0.1, a="level", b="level", c="level"),
         budget=ps.Budget(cpu=0.8, costs=_COSTS),
     ),
+    # What was learned of parts of windows must survive as well.
+    "harvest of three": ps.Join(
+        streams={name: ps.Stream(time="at", window="1 second") for name in "abc"},
+        on=ps.Similar(0.05, a="vector", b="vector", c="vector"),
+        goal=ps.MaxSubset(strategy="grub"),
+        budget=ps.Budget(cpu=0.3, costs=ps.Costs(compare=1e-5)),
+    ),
 }
 
 
@@ -48,10 +55,12 @@ def make_batches() -> dict[str, list[pa.Table]]:
 
 def _table(draw: np.random.Generator) -> pa.Table:
     times = np.sort(np.concatenate(list(_times(draw))))
+    level = pa.array(np.round(draw.normal(0, 2, times.size), 1))
     return pa.table(
         {
             "at": pa.array((times * _MICROSECONDS).astype(np.int64), pa.timestamp("us", "UTC")),
-            "level": np.round(draw.normal(0, 2, times.size), 1),
+            "level": level,
+            "vector": pa.FixedSizeListArray.from_arrays(level, 1),
         }
     )
 

@@ -181,7 +181,8 @@ def lagged(duration: float = 80.0, rate: float = 30.0, **others: object) -> Lagg
 
 def test_a_fifth_of_the_work_finds_most_results_and_many_times_those_of_random_dropping() -> None:
     streams = lagged()
-    exact = streams.metrics(None, None).emitted
+    whole = streams.metrics(None, None)
+    exact = whole.emitted
     grub, dropped, chosen = (streams.metrics(s, 0.2) for s in ("grub", "random-drop", None))
     assert grub.emitted > 0.6 * exact
     assert grub.emitted > 4 * dropped.emitted
@@ -190,6 +191,8 @@ def test_a_fifth_of_the_work_finds_most_results_and_many_times_those_of_random_d
     for metrics in (grub, dropped):
         assert 0.95 < (metrics.work or 0) / (metrics.work_allowed or 1) < 1.02
     assert is_covered(grub, exact)
+    # Comparisons are all that costs.
+    assert grub.throttle == pytest.approx(grub.compared / whole.compared, rel=0.05)
     assert sum(each.not_inserted for each in grub.streams.values()) == 0
     assert sum(each.not_probed for each in grub.streams.values()) > 0
     assert sum(each.unseen for each in grub.streams.values()) == 0
@@ -200,6 +203,29 @@ def test_without_lags_it_is_no_worse_than_random_dropping() -> None:
     streams = lagged(deviations=(5000.0, 5000.0), lags=(0.0, 0.0), rate=60.0, duration=60.0)
     grub, dropped = (streams.metrics(name, 0.3).emitted for name in ("grub", "random-drop"))
     assert grub > 0.93 * dropped
+
+
+@pytest.mark.slow
+def test_with_little_memory_as_well_rows_stay_that_will_be_asked_for() -> None:
+    """A third of the rows, a tenth of the comparisons: not much less than with the rows alone."""
+    made = lagged_streams(rate=20.0, duration=80.0, lags=LAGS, deviations=(2.0, 2.0, 20.0), seed=1)
+    streams = Lagged(tables_of(made), 80.0, distance=3.0)
+    exact = streams.metrics(None, None)
+    limited = streams.join("grub", 0.1)
+    assert limited.budget is not None
+    rows = int(0.35 * exact.held_most)
+    alone = replace(limited, goal=ps.MaxSubset(), budget=ps.Budget(rows=rows))
+    both = replace(limited.budget, rows=rows)
+    found = {
+        name: replace(
+            limited, goal=ps.MaxSubset(strategy={"memory": name, "cpu": "grub"}), budget=both
+        )
+        .replay(streams.tables)
+        .metrics.emitted
+        for name in ("best", "random")
+    }
+    assert found["best"] > 3 * found["random"]
+    assert found["best"] > 0.75 * alone.replay(streams.tables).metrics.emitted
 
 
 @dataclass(frozen=True)

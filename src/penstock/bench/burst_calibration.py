@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from penstock.report.progress import Step
 
-__all__ = ["Sample", "Speed", "calibrate", "fit", "is_warm", "overhead"]
+__all__ = ["Sample", "Speed", "calibrate", "fit", "is_warm", "overhead", "run_batches"]
 
 # Micro-batches of a measurement, and how many of the first do not count.
 _BATCHES, _START_UP = 14, 6
@@ -210,14 +210,14 @@ def calibrate(
             frames = stepped_sources(spark, _load(rate, results_per_row))
             frame = our_join().stream(frames, shards=shards)
             checkpoint = folder / f"calibration-{len(samples)}"
-            seconds = statistics.median(_run(frame, checkpoint, _BATCHES, tell)[_START_UP:])
+            seconds = statistics.median(run_batches(frame, checkpoint, _BATCHES, tell)[_START_UP:])
         samples.append(Sample(rate, results_per_row, seconds))
 
     few, many = _FIRST_RATES
     with step("Warming up Java ...") as tell:
         load = _load(many, RESULTS_PER_ROW, seconds=_LONGEST_WARM_UP)
         frame = our_join().stream(stepped_sources(spark, load), shards=shards)
-        _run(frame, folder / "warm-up", _LONGEST_WARM_UP, tell, until=is_warm)
+        run_batches(frame, folder / "warm-up", _LONGEST_WARM_UP, tell, until=is_warm)
     measure(few, RESULTS_PER_ROW)
     measure(many, RESULTS_PER_ROW)
     measure(many, _FEW_RESULTS)
@@ -268,7 +268,7 @@ def overhead(
         frames = stepped_sources(spark, _load(rate, results_per_row))
         frame = our_join(Budget(cpu=_TRIED)).stream(frames, shards=shards)
         checkpoint = folder / "calibration-cpu"
-        seconds = _run(frame, checkpoint, _LIMITED_BATCHES, tell)[_LIMITED_START_UP:]
+        seconds = run_batches(frame, checkpoint, _LIMITED_BATCHES, tell)[_LIMITED_START_UP:]
     return max(0.0, statistics.median(seconds) - _TRIED)
 
 
@@ -278,7 +278,7 @@ def _load(rate: int, results_per_row: float, seconds: int = _LIMITED_BATCHES) ->
     return replace(Load(rate, phases), factor=1, results_per_row=results_per_row)
 
 
-def _run(
+def run_batches(
     frame: DataFrame,
     checkpoint: Path,
     count: int,

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from penstock.bench.course import IN_TIME, Course
 from penstock.bench.figures import Target
 from penstock.report.tables import Table
 
@@ -17,15 +17,9 @@ if TYPE_CHECKING:
     from penstock.bench.burst_calibration import Sample, Speed
     from penstock.bench.burst_load import Load, Phases
     from penstock.bench.burst_plan import Plan
-    from penstock.bench.burst_real_time import Watched
-    from penstock.bench.burst_truth import TrueResults
 
-__all__ = ["BurstFigures", "Course", "course_of"]
+__all__ = ["BurstCourse", "BurstFigures"]
 
-Floats = npt.NDArray[np.float64]
-
-# A result is in time if it is there so many seconds after the second of its later row.
-IN_TIME = 5
 # Recall from which on nothing is missing, but for what a row at the edge of a second makes.
 _ALL = 0.99
 
@@ -44,57 +38,15 @@ _HEADINGS = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Course:
-    """What one query did, over time. Times are in seconds since the streams began.
+class BurstCourse(Course):
+    """What one query did, over time, before, in and after the burst."""
 
-    Attributes
-    ----------
-    name
-        Its name in the table.
-    phases
-        When the burst is.
-    true
-        Results of each second of the streams: those whose later row is in it.
-    found
-        How many of them the query gave until it was stopped. Of micro-batches of several seconds
-        each gets its share.
-    in_time
-        How many of them it gave in time.
-    ended, took
-        When each micro-batch was over, by the clock, and the seconds that it took. The last one
-        may be one that was stopped.
-    joined
-        Up to which second the streams were joined then.
-    stopped
-        When the query was stopped.
-    """
-
-    name: str
     phases: Phases
-    true: Floats
-    found: Floats
-    in_time: Floats
-    ended: Floats
-    took: Floats
-    joined: Floats
-    stopped: float
-
-    @property
-    def recall(self) -> Floats:
-        """Recall of each second of the streams."""
-        share = np.full(len(self.true), np.nan)
-        np.divide(self.found, self.true, out=share, where=self.true > 0)
-        return share
-
-    def recall_between(self, first: int, end: int, *, in_time: bool = False) -> float:
-        """Return the recall of some seconds of the streams, of all that is out or is in time."""
-        found = self.in_time if in_time else self.found
-        return float(found[first:end].sum() / max(1.0, self.true[first:end].sum()))
 
     @property
     def recall_in_burst(self) -> float:
         """Recall of the seconds of the burst."""
-        return self.recall_between(self.phases.burst_begins, self.phases.burst_ends)
+        return self.recall_between(*self._burst)
 
     @property
     def back_after(self) -> float:
@@ -104,29 +56,9 @@ class Course:
         last = missing[-1] + 1 if missing.size else 0
         return float(last) if last < len(after) else np.inf
 
-    def percentile(self, percent: float) -> float:
-        """Return a percentile of the times of micro-batches, of those that count."""
-        counts = self.ended > self.phases.warm_up
-        return float(np.percentile(self.took[counts], percent)) if counts.any() else np.inf
-
-    def backlog(self, at: Floats) -> Floats:
-        """Return how many seconds of the streams have come and are not joined, by the clock.
-
-        A query without delay has 1 to 2: a second's rows come when it is over.
-        """
-        so_far = np.concatenate([[0.0], self.joined])
-        joined = so_far[np.searchsorted(self.ended, at, side="right")]
-        behind: Floats = np.minimum(at, self.phases.seconds) - joined
-        return behind
-
     def need_in_burst(self) -> float:
         """Return the time that micro-batches of the burst took, for each second of the streams."""
-        before = np.concatenate([[0.0], self.joined[:-1]])
-        inside = (before >= self.phases.burst_begins) & (self.joined <= self.phases.burst_ends)
-        inside &= self.joined > before
-        if not inside.any():
-            return np.nan
-        return float(self.took[inside].sum() / (self.joined - before)[inside].sum())
+        return self.need_between(*self._burst)
 
     def cells(self) -> tuple[str, ...]:
         """Return its row of the table."""
@@ -149,68 +81,6 @@ class Course:
     def _burst(self) -> tuple[int, int]:
         return self.phases.burst_begins, self.phases.burst_ends
 
-    def as_json(self) -> dict[str, object]:
-        """Return its figures as JSON types."""
-        lists = ("true", "found", "in_time", "ended", "took", "joined")
-        return {
-            "name": self.name,
-            "stopped": self.stopped,
-            **{name: [round(float(each), 3) for each in getattr(self, name)] for name in lists},
-        }
-
-
-def course_of(
-    name: str, watched: Watched, truth: TrueResults, phases: Phases, *, waits: bool
-) -> Course:
-    """Compare what a query gave with what there is.
-
-    Parameters
-    ----------
-    name
-        Of the query.
-    watched
-        Its micro-batches.
-    truth
-        The results that there are.
-    phases
-        When the burst is.
-    waits
-        Whether rows wait until the other stream has got to their time, as they do with a budget.
-        Exact joins do not wait: they are ahead if one of the streams is.
-    """
-    true = truth.in_each_second().astype(np.float64)
-    found, in_time = np.zeros_like(true), np.zeros_like(true)
-    joined_before, true_before = 0, 0
-    joined: list[float] = []
-    for batch in watched.batches:
-        until = min(batch.left, batch.right)
-        true_now = truth.until(until, until) if waits else truth.until(batch.left, batch.right)
-        seconds = np.arange(joined_before, until)
-        share = batch.results / max(1, true_now - true_before)
-        found[seconds] += share * true[seconds]
-        early = seconds[batch.ended <= seconds + 1 + IN_TIME]
-        in_time[early] += share * true[early]
-        joined.append(float(until))
-        joined_before, true_before = until, true_now
-    ended = [batch.ended for batch in watched.batches]
-    took = [batch.seconds for batch in watched.batches]
-    if joined_before < phases.seconds:  # the last one was stopped
-        began = ended[-1] if ended else 0.0
-        ended.append(watched.stopped)
-        took.append(watched.stopped - began)
-        joined.append(float(joined_before))
-    return Course(
-        name=name,
-        phases=phases,
-        true=true,
-        found=found,
-        in_time=in_time,
-        ended=np.array(ended),
-        took=np.array(took),
-        joined=np.array(joined),
-        stopped=watched.stopped,
-    )
-
 
 @dataclass(frozen=True, kw_only=True)
 class BurstFigures:
@@ -232,7 +102,7 @@ class BurstFigures:
     speed: Speed
     samples: tuple[Sample, ...]
     plan: Plan
-    courses: Mapping[str, Course]
+    courses: Mapping[str, BurstCourse]
 
     def sentences(self) -> str:
         """Return what was calibrated, and what was chosen by it."""

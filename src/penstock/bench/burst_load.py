@@ -6,7 +6,16 @@ from dataclasses import asdict, dataclass
 
 from penstock.errors import SpecificationError, must
 
-__all__ = ["COLUMNS", "FACTOR", "RESULTS_PER_ROW", "STREAMS", "WINDOW", "Load", "Phases"]
+__all__ = [
+    "COLUMNS",
+    "FACTOR",
+    "RESULTS_PER_ROW",
+    "START",
+    "STREAMS",
+    "WINDOW",
+    "Load",
+    "Phases",
+]
 
 STREAMS = ("left", "right")
 COLUMNS = "at TIMESTAMP, k BIGINT, number BIGINT"
@@ -20,7 +29,9 @@ WINDOW = 2
 RESULTS_PER_ROW = 40.0
 """Rows of the other stream that an arriving row finds, when windows are full."""
 
-_START = 1_767_225_600_000_000  # 2026-01-01, in microseconds
+START = 1_767_225_600_000_000
+"""2026-01-01, in microseconds."""
+
 _MICROSECONDS = 1_000_000
 
 
@@ -150,7 +161,7 @@ class Load:
         """Return the columns of a stream's row, in SQL, from its number."""
         keys = f"IF({self._in_burst()}, {self.factor * self.keys}, {self.keys})"
         return (
-            f"timestamp_micros({_START} + {self._microseconds()}) AS at",
+            f"timestamp_micros({START} + {self._microseconds()}) AS at",
             f"pmod(xxhash64(value, {STREAMS.index(stream)}), {keys}) AS k",
             "value AS number",
         )

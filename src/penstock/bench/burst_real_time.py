@@ -35,7 +35,7 @@ class Batch:
         Seconds since the streams began, by the clock.
     seconds
         That it took.
-    left, right
+    read
         Seconds of each stream that were read when it was over.
     results
         That it gave.
@@ -43,8 +43,7 @@ class Batch:
 
     began: float
     seconds: float
-    left: int
-    right: int
+    read: tuple[int, ...]
     results: int
 
     @property
@@ -131,12 +130,10 @@ def _batches(
         if begin == end or min(begin) >= seconds:
             continue
         at = datetime.fromisoformat(update.timestamp).timestamp()
-        left, right = (min(each, seconds) for each in end)
         yield Batch(
             began=at - began,
             seconds=update.durationMs["triggerExecution"] / 1000,
-            left=left,
-            right=right,
+            read=tuple(min(each, seconds) for each in end),
             results=max(0, update.sink.numOutputRows),
         )
 

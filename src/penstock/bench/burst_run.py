@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.bench.burst_calibration import calibrate, overhead
-from penstock.bench.burst_figures import BurstFigures, course_of
+from penstock.bench.burst_figures import BurstCourse, BurstFigures
 from penstock.bench.burst_load import FACTOR, STREAMS, WINDOW, Load
 from penstock.bench.burst_plan import plan_of
 from penstock.bench.burst_queries import (
@@ -23,6 +23,7 @@ from penstock.bench.burst_queries import (
 )
 from penstock.bench.burst_real_time import watch
 from penstock.bench.burst_truth import count_results
+from penstock.bench.course import course_of
 from penstock.budget import Budget
 from penstock.report.progress import silent_step
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.bench.burst_calibration import Sample, Speed
-    from penstock.bench.burst_figures import Course
     from penstock.bench.burst_load import Phases
     from penstock.bench.burst_plan import Plan
     from penstock.report.progress import Step
@@ -125,7 +125,7 @@ def _run_all(
             window=WINDOW,
             seconds=phases.seconds,
         )
-    courses: dict[str, Course] = {}
+    courses: dict[str, BurstCourse] = {}
     for name, query in _queries(plan, shards, with_spark=with_spark).items():
         with step(f"{query.name}, for {phases.seconds} s ...") as tell:
             spark.conf.set(_PROVIDER, _ROCKSDB if query.is_ours else _DEFAULT)
@@ -139,7 +139,9 @@ def _run_all(
                 tell=tell,
             )
             time.sleep(_PAUSE)
-        courses[name] = course_of(query.name, watched, truth, phases, waits=query.waits)
+        courses[name] = course_of(
+            BurstCourse, query.name, watched, truth, phases, waits=query.waits
+        )
     return BurstFigures(
         load=load,
         speed=speed,

@@ -48,14 +48,15 @@ class TrueResults:
         """How many there are."""
         return len(self.counts)
 
-    def until(self, left: int, right: int) -> int:
+    def until(self, *read: int) -> int:
         """Return how many results the first seconds of each stream have.
 
         Parameters
         ----------
-        left, right
+        *read
             So many seconds of each stream.
         """
+        left, right = read
         reach = self.counts.shape[1] // 2
         right_seconds = np.arange(left)[:, None] + np.arange(-reach, reach + 1)
         return int(self.counts[:left][right_seconds < right].sum())

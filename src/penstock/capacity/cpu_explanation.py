@@ -181,6 +181,9 @@ _REASONS = {
     "insert-no-probe": "All rows are inserted, and some do not probe; probe-no-insert finds more",
     "probe-no-insert": "All rows probe, and as many are inserted as there is time for",
     "max-subset": "Rows of the values take part that give most results for their cost",
+    "grub": "Rows probe the parts of windows in which their partners are likely",
+    "by-cost": "Rows probe parts of windows, or fewer are inserted, whichever leaves more",
+    "random-drop": "Rows are dropped as they arrive; grub finds more where partners have a lag",
     "by-partner": "All rows probe, and those are inserted whose values the other stream has often",
 }
 

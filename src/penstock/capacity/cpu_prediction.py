@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.budget import is_whole
-from penstock.capacity.work_models import BY_LOT, BY_VALUE, NEEDS_KEYS, FullWork, recall_of
+from penstock.capacity.work_models import (
+    BY_LOT,
+    BY_VALUE,
+    HARVESTING,
+    NEEDS_KEYS,
+    FullWork,
+    recall_of,
+)
 from penstock.costs import Costs
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.predicates import Compare, Equal
@@ -64,8 +71,8 @@ class CpuPrediction:
     names
         The strategies for which there are formulas.
     strategy
-        The one that the join would use; if there is no formula for it, the best by lot or, of two
-        streams, by value.
+        The one that the join would use; if there is no formula for it, or it was not measured
+        where partners are, the best by lot or, of two streams, by value.
     shards
         Parts into which the work is divided, alike.
     recall
@@ -229,6 +236,9 @@ def predict_cpu(
         keys = _has_keys(specification)
         names += tuple(name for name in BY_VALUE if keys or name not in NEEDS_KEYS)
     used = strategies_of(replace(specification, budget=budget))[-1].name
+    knows_lags = statistics.directions is not None
+    if knows_lags and (used in HARVESTING or not specification.on.has_index):
+        names += tuple(HARVESTING)
     if used not in names:  # there is no formula for it
         used = "by-partner" if streams == 2 else "probe-no-insert"
     return CpuPrediction(statistics, budget.cpu_share, costs, names, used, shards)

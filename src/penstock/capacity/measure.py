@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from penstock.budget import is_whole
 from penstock.capacity.age_curve import SamplePeriod, age_curve
 from penstock.capacity.calibration import Calibrated, calibrate
+from penstock.capacity.directions import Directions
 from penstock.capacity.match_shares import equal_shares, range_shares
 from penstock.capacity.stream_statistics import Statistics, StreamStatistics
 from penstock.capacity.value_groups import ValueGroups, group_values
@@ -27,6 +28,7 @@ from penstock.engine.sizes import row_sizes
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.goals import MaxSubset
+from penstock.strategies.harvesting import PARTS
 
 if TYPE_CHECKING:
     from penstock.spec import Specification
@@ -132,6 +134,7 @@ def measure(
         compared=found.compared / found.results,
         values=_values(sides, streams, period) if by_key and len(sides) == 2 else None,
         hottest=_hottest(sides) if by_key else 0.0,
+        directions=found.directions,
     )
 
 
@@ -186,13 +189,15 @@ class _Ages:
     """For each stream the ages of its rows when their results' newest member arrived.
 
     `waited` has for each stream the share of the results in which its row was older than that.
-    `compared` is the number of rows that were compared to find the results.
+    `compared` is the number of rows that were compared to find the results, and `directions` says
+    where these rows were.
     """
 
     ages: list[Array]
     waited: list[float | None]
     results: int
     compared: int
+    directions: Directions
 
 
 def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _Ages:
@@ -223,7 +228,9 @@ def _ages(plan: Plan, tables: Mapping[str, pa.Table], period: SamplePeriod) -> _
     ages = [(last - own)[counts & (newest != s)] for s, own in enumerate(times)]
     most = int(np.count_nonzero(counts))
     waited = [int(np.count_nonzero(each)) / most if most else None for each in ages]
-    return _Ages(ages, waited, result.num_rows, exact.metrics.compared)
+    windows = [float(side.window) for side in plan.sides]
+    directions = Directions.of([own[counts].astype(np.float64) for own in times], windows, PARTS)
+    return _Ages(ages, waited, result.num_rows, exact.metrics.compared, directions)
 
 
 def _frequencies(plan: Plan, sides: list[_Side], period: SamplePeriod) -> list[Calibrated]:

@@ -13,6 +13,7 @@ from penstock.errors import SpecificationError, must
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.capacity.directions import Directions
     from penstock.capacity.value_groups import ValueGroups
     from penstock.statistics.age_curve import AgeCurve
 
@@ -123,6 +124,9 @@ class Statistics:
         Groups of values, for a join of two streams by keys; None if not measured.
     hottest
         Share of the results that are of one value, the most frequent one; 0 if not known.
+    directions
+        Where the rows of results are in their windows, by the stream that completes them; None if
+        not measured.
 
     Examples
     --------
@@ -144,6 +148,7 @@ bids (0 rows in the window, 0 results each)>
     compared: float = 1.0
     values: ValueGroups | None = None
     hottest: float = 0.0
+    directions: Directions | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", dict(self.streams))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from penstock.capacity.harvest_forecast import grub_recall, random_drop_recall
 from penstock.capacity.strategy_models import newest_shares
 from penstock.capacity.value_groups import ValueGroups
 from penstock.statistics.work_by_lot import LotModel, Step, best_chances
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.costs import Costs
     from penstock.statistics.work_output import Steps
 
-__all__ = ["BY_LOT", "BY_VALUE", "NEEDS_KEYS", "FullWork", "recall_of"]
+__all__ = ["BY_LOT", "BY_VALUE", "HARVESTING", "NEEDS_KEYS", "FullWork", "recall_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -193,6 +194,15 @@ def _many(step: Step, statistics: Statistics, full: FullWork, work: float) -> fl
     return float(model.output(probe, chances)) / full.results
 
 
+def _by_cost(statistics: Statistics, full: FullWork, work: float) -> float:
+    """Do as one of the two that finds more."""
+    many = len(statistics.streams) > 2
+    return max(
+        grub_recall(statistics, full, work),
+        BY_LOT["probe-no-insert"][many](statistics, full, work),
+    )
+
+
 BY_LOT: Mapping[str, tuple[Formula, Formula]] = {
     # For two streams, each stream's rows with its best chance; and for more.
     "coin-flip": (partial(_alike, coin_flip), partial(_many, "admit")),
@@ -211,13 +221,21 @@ NEEDS_KEYS = ("max-subset",)
 """Those of them that need keys: values that the rows of both streams have in common."""
 
 
+HARVESTING: Mapping[str, Formula] = {
+    "grub": grub_recall,
+    "by-cost": _by_cost,
+    "random-drop": random_drop_recall,
+}
+"""Those for joins in which comparisons cost most, if it was measured where partners are."""
+
+
 def recall_of(name: str, statistics: Statistics, full: FullWork, capacity: float) -> float:
     """Return the recall to expect of a strategy with so much work in a unit of time.
 
     Parameters
     ----------
     name
-        A name in `BY_LOT`, or, for two streams, in `BY_VALUE`.
+        A name in `BY_LOT`, for two streams in `BY_VALUE`, or in `HARVESTING`.
     statistics
         Of the streams.
     full
@@ -237,5 +255,6 @@ def recall_of(name: str, statistics: Statistics, full: FullWork, capacity: float
     if work <= 0:
         return 0.0
     many = len(statistics.streams) > 2
-    formula = BY_VALUE[name] if name in BY_VALUE else BY_LOT[name][many]
+    one = HARVESTING.get(name) or BY_VALUE.get(name)
+    formula = BY_LOT[name][many] if one is None else one
     return min(max(formula(statistics, full, work), 0.0), 1.0)

@@ -135,9 +135,12 @@ def _work_of(store: Store, work: Work) -> dict[str, Any]:
     whole = max(results, float(store.memory.gauges["total"].sum()))
     if store.memory.rule["emits_drawn"][0]:
         results = float(store.memory.pairs["found"].sum())  # drawn or not
-    compared_each = compared / results if results else 0.0
+    # Where rows probe parts of windows, comparisons for a result are fewer than usual.
+    all_compared = work.wanted_compared
+    if all_compared is None:
+        all_compared = whole * compared / results if results else 0.0
     wanted = work.charges.of(
-        arrivals=arrivals, inserted=arrivals, compared=whole * compared_each, results=whole
+        arrivals=arrivals, inserted=arrivals, compared=all_compared, results=whole
     )
     costs = work.costs.times(1.0 / unit)
     account = work.account_now

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Floats
     from penstock.engine.store import Store
 
-_SAVED = ("_lags", "_pairs", "_pairs_before", "_compared", "_compared_before")
+_SAVED = (
+    "_lags",
+    "_pairs",
+    "_pairs_before",
+    "_compared",
+    "_compared_before",
+    "_wanted",
+    "_arrivals_before",
+)
 # How much is forgotten in a life: e to this power.
 _FADES = 2.0
 # What a result says of its part and of those beside it: lags drift, and what is not probed is not
@@ -44,8 +52,10 @@ class Directions:
         self._lags = np.zeros((count, count, parts))  # results, faded
         self._pairs = np.zeros((2, count, count))  # rows that were faced, and that fitted; faded
         self._pairs_before = np.zeros((2, count, count))  # all so far
-        self._compared = np.zeros(1)  # rows that were compared; faded
-        self._compared_before = np.zeros(1)
+        self._compared = np.zeros(2)  # rows compared, and that could be, in whole windows; faded
+        self._compared_before = np.zeros(2)  # rows compared, and rows that did it; all so far
+        self._wanted = np.zeros(1)  # comparisons of all rows, if all had probed whole windows
+        self._arrivals_before = np.zeros(1)
 
     def take_in(self, lives: float) -> None:
         """Take in what was counted in a time of so many lives."""
@@ -57,9 +67,42 @@ class Directions:
         # The loop's counters are halved now and then: nothing was counted then.
         self._pairs = kept * self._pairs + np.maximum(pairs - self._pairs_before, 0.0)
         self._pairs_before = pairs
-        compared = np.array([memory.streams["whole_compared"].sum()], np.float64)
-        self._compared = kept * self._compared + compared - self._compared_before
+        self._wanted = np.array([self.wanted])
+        self._arrivals_before = memory.rule["arrivals"].astype(np.float64)
+        compared = self._compared_in_whole()
+        self._compared = kept * self._compared + self._new_of(compared)
         self._compared_before = compared
+
+    def _compared_in_whole(self) -> Floats:
+        """Return the rows that were compared in whole windows so far, and the rows that did it."""
+        streams, rule = self._store.memory.streams, self._store.memory.rule
+        shed = streams["not_admitted"].sum() + streams["not_probed"].sum()
+        whole = rule["arrivals"][0] - shed
+        return np.array([streams["whole_compared"].sum(), whole], np.float64)
+
+    def _new_of(self, compared: Floats) -> Floats:
+        """Return new comparisons in whole windows, and how many rows were there for them."""
+        new: Floats = compared - self._compared_before
+        return np.array([new[0], new[1] * self._held])
+
+    @property
+    def _held(self) -> float:
+        """Rows in a window now: in the first life there are more and more."""
+        return float(self._store.memory.streams["held"].mean())
+
+    @property
+    def wanted(self) -> float:
+        """Comparisons of all rows so far, if all had probed whole windows.
+
+        Of those since `take_in` was called last some have, and are counted. Others are thought to
+        need as many, for the rows that are in memory.
+        """
+        compared = self._compared_in_whole()
+        new, whole = compared - self._compared_before
+        arrivals = float(self._store.memory.rule["arrivals"][0]) - float(self._arrivals_before[0])
+        late_compared, late_held = self._compared + self._new_of(compared)
+        each = self._held * late_compared / late_held if late_held else 0.0
+        return float(self._wanted[0] + new + (arrivals - whole) * each)
 
     @property
     def lags(self) -> Floats:

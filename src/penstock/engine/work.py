@@ -112,7 +112,8 @@ class Work:
         self._looked = 0.0, 0.0, 0.0
         self.every = 1
         # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
-        self._observes_all = plan.is_sample or bool(budget and budget.limits_memory)
+        self._limits_memory = bool(budget and budget.limits_memory)
+        self._observes_all = plan.is_sample or self._limits_memory
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
         self.demand = Demand(store, self._lives)
@@ -123,6 +124,7 @@ class Work:
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
         self._whole = WholeOutput(self._lives) if plan.is_sample else None
+        self._inserts_all = True  # so far: then rows that probe whole windows show what is missing
 
     # --- Reviews
 
@@ -225,6 +227,7 @@ class Work:
         """Note what was decided: where rows are shed, all are observed, and it is reviewed soon."""
         self.resume(decision)
         if decision.sheds_arrivals:
+            self._inserts_all &= decision.probe.sub_windows is not None
             self._observes_all = True
             self.every, self.interval = 1, min(self.interval, self._usual)
 
@@ -253,6 +256,13 @@ class Work:
     def charges(self) -> Costs:
         """What steps are charged, in units of time."""
         return self._charged(self.costs)
+
+    @property
+    def wanted_compared(self) -> float | None:
+        """Comparisons that the exact join would have made; None if nothing shows it."""
+        if self._directions is None or not self._inserts_all:
+            return None
+        return self._directions.wanted
 
     @property
     def not_booked(self) -> float:
@@ -345,6 +355,9 @@ class Work:
             "selectivities": known.selectivities,
             "lags": known.lags,
             "comparing": known.compared,
+            "held": self._store.memory.streams["held"].astype(np.float64)
+            if self._limits_memory
+            else None,
         }
 
     def _other_work(self) -> float:
@@ -370,6 +383,7 @@ class Work:
             "looked": list(self._looked),
             "every": self.every,
             "observes_all": self._observes_all,
+            "inserts_all": self._inserts_all,
             "passed": self._passed,
             "trim": self._trim,
             "booked": self._booked.tolist(),
@@ -387,6 +401,7 @@ class Work:
         self._usual, self._observes_all = saved["usual"], saved["observes_all"]
         self._reviewed, self._looked = tuple(saved["reviewed"]), tuple(saved["looked"])
         self._passed, self._trim = saved["passed"], saved["trim"]
+        self._inserts_all = saved["inserts_all"]
         self._booked = np.array(saved["booked"])
         self.costs = Costs(**saved["costs"])
         if self.measured is not None:

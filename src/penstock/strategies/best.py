@@ -32,7 +32,7 @@ class Best(ScoringStrategy):
 
     References
     ----------
-    `srivastava04` leaves the choice between the age and the frequency model to the user.
+    Ours; `srivastava04` leaves the choice between the age and the frequency model to the user.
 
     Examples
     --------

@@ -55,12 +55,12 @@ class ByCost(WorkStrategy):
         """Return what the better one decides; harvesting is as good as so many times what it is."""
         probing = probing_cost(work)
         harvest = Grub().harvest(probing)
-        if favour * _harvested(probing, harvest) >= _by_lot(work, probing):
+        if favour * harvested(probing, harvest) >= _by_lot(work, probing):
             return harvest
         return ProbeNoInsert().share_out(work)
 
 
-def _harvested(probing: ProbingCost, decision: Decision) -> float:
+def harvested(probing: ProbingCost, decision: Decision) -> float:
     """Return the share of the results that is left if parts of windows are probed."""
     if decision.probe.sub_windows is None:
         return 1.0

@@ -49,10 +49,17 @@ class ProbingCost:
 
 
 def probing_cost(work: WorkView) -> ProbingCost:
-    """Return what probing costs and finds, by what is known now."""
+    """Return what probing costs and finds, by what is known now.
+
+    With a limit of memory as well windows are not full. They count as shorter ones that are, as
+    comparisons are counted as if rows were spread evenly over a window.
+    """
+    windows = work.lives
+    if work.held is not None:
+        windows = np.minimum(np.maximum(work.held, 1.0) / work.rates, windows)
     model = HarvestModel(
         rates=work.rates,
-        windows=work.lives,
+        windows=windows,
         selectivity=work.selectivities,
         orders=work.orders,
         counts=np.full(work.rates.size, work.lags.shape[2], np.int64),

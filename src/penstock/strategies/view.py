@@ -158,6 +158,8 @@ class WorkView:
         were in each part of the window, newest first, as of late.
     comparing
         The share of the rows in whole windows that are compared; the rest an index leaves out.
+    held
+        Rows of each stream in memory, where that is limited too; else windows are taken to be full.
     """
 
     capacity: float
@@ -174,6 +176,7 @@ class WorkView:
     selectivities: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     lags: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
     comparing: float = 1.0
+    held: Floats | None = None
 
     @property
     def found(self) -> Floats:
