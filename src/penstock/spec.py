@@ -68,9 +68,9 @@ class Stream:
             )
         owner = f'Stream(time="{self.time}")'
         said = re.fullmatch(r"\s*([0-9]+)\s*rows?\s*", str(self.window), re.IGNORECASE)
-        if said is not None or self.window is Rows:
-            hint = f"write window=Rows({'...' if said is None else said[1]})"
-            requirement = "a duration or a number of rows"
+        if said is not None:
+            hint = f"write window=Rows({said[1]})"
+            requirement = "a duration, or Rows(...)"
             raise SpecificationError(must(f"window of {owner}", requirement, self.window, hint))
         for name, value in durations_of(self):
             check_duration(value, f"{name} of {owner}")
@@ -154,6 +154,24 @@ class Specification:
     def has_row_windows(self) -> bool:
         """Whether the window of a stream is one of rows."""
         return any(isinstance(stream.window, Rows) for stream in self.streams.values())
+
+    def time_windows(self, what: str) -> dict[str, DurationLike]:
+        """Return the windows by stream, for something that needs to know how long they are.
+
+        Raises
+        ------
+        SpecificationError
+            If one is a window of rows; `what` is named as what cannot be had then.
+        """
+        windows: dict[str, DurationLike] = {}
+        for name, stream in self.streams.items():
+            if isinstance(stream.window, Rows):
+                hint = "give the time that so many rows take"
+                requirement = f"a duration for {what}"
+                label = f'window of stream "{name}"'
+                raise SpecificationError(must(label, requirement, stream.window, hint))
+            windows[name] = stream.window
+        return windows
 
     def _check_align(self) -> None:
         durations = [

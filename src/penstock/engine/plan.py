@@ -307,9 +307,7 @@ def _side(
         time=stream.time,
         columns=columns,
         window=(
-            layout.FOR_EVER
-            if isinstance(stream.window, Rows)
-            else units(stream.window, "window")
+            layout.FOR_EVER if isinstance(stream.window, Rows) else units(stream.window, "window")
         ),
         lateness=units(stream.lateness, "lateness"),
         max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
