@@ -24,6 +24,7 @@ from penstock.metrics import Metrics, StreamMetrics
 from penstock.planning import Query
 from penstock.predicates import Band, Compare, Equal, Similar, Within
 from penstock.spec import Stream
+from penstock.windows import Rows
 
 __all__ = [
     "Band",
@@ -41,6 +42,7 @@ __all__ = [
     "Prediction",
     "Query",
     "Replay",
+    "Rows",
     "Sample",
     "SchemaError",
     "SessionError",

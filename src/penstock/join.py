@@ -40,7 +40,8 @@ class Join(Specification):
         Of all random draws.
     align
         How far rows may be ahead of the slowest stream and take part at once; rows further ahead
-        wait on disk. None, the default, is 0 with a budget; without one no row waits ("off").
+        wait on disk. None, the default, is 0 with a budget; without one no row waits ("off"). It
+        must be None with a window of rows: there rows wait until no older ones can come.
     spool
         How much may wait on disk, ``"10GB"`` by default; more is an error.
 
@@ -113,7 +114,8 @@ class Join(Specification):
         SchemaError
             If the tables do not fit the join.
         SpecificationError
-            If the budget cannot be divided over so many shards.
+            If the budget cannot be divided over so many shards, or a window is one of rows and
+            there is more than one shard.
         """
         return replay(self, tables, shards, ended=ended, callback=callback)
 
@@ -133,7 +135,8 @@ class Join(Specification):
         shards
             Parts into which the join is divided, and the budget with it; each is one task. None
             for the session's ``spark.sql.shuffle.partitions`` if you have set it, otherwise for
-            one for each core. A query can be restarted only with as many as it began with.
+            one for each core; for 1 if a window is one of rows, where there can be no more. A query
+            can be restarted only with as many as it began with.
         name
             Under which the metrics are found: only a query with several joins needs others.
 
@@ -168,7 +171,7 @@ class Join(Specification):
         frames
             One bounded DataFrame for each stream. All rows of a shard are in memory at a time.
         shards
-            As in `stream`; None for one for each core.
+            As in `stream`; None for one for each core, or for 1 if a window is one of rows.
 
         Returns
         -------
@@ -206,6 +209,8 @@ class Join(Specification):
         SchemaError
             If the tables do not fit the join, have no stretch of time in common, or give no
             result.
+        SpecificationError
+            If a window is one of rows.
 
         Examples
         --------
@@ -235,7 +240,8 @@ class Join(Specification):
         Raises
         ------
         SpecificationError
-            If the statistics are not of this join's streams, or do not suffice for its budget.
+            If the statistics are not of this join's streams, or do not suffice for its budget, or
+            if a window is one of rows.
 
         Examples
         --------

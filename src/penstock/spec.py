@@ -7,6 +7,7 @@ each is the Python expression that makes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -15,8 +16,9 @@ from penstock.durations import DurationLike, check_duration, is_clock
 from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, LearningGoal, MaxImportance, MaxSubset, Sample
 from penstock.predicates import Equal, Predicate
+from penstock.windows import Rows
 
-__all__ = ["Specification", "Stream"]
+__all__ = ["Specification", "Stream", "durations_of"]
 
 # Columns that a result can have besides one for each stream.
 _OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
@@ -34,6 +36,7 @@ class Stream:
     window
         How long a row can join with newer rows: ``"10 minutes"``, a `timedelta`, or a number
         if time is numeric. With zero it joins only with rows of the same time, and older ones.
+        Or ``Rows(1000)``: until 1,000 newer rows of the stream have come (`Rows`).
     lateness
         How far a row may be behind the newest row of its stream.
     max_ahead
@@ -52,7 +55,7 @@ class Stream:
     """
 
     time: str
-    window: DurationLike
+    window: DurationLike | Rows
     lateness: DurationLike = 0
     max_ahead: DurationLike | None = None
     idle: DurationLike | None = None
@@ -64,12 +67,17 @@ class Stream:
                 must("time of Stream", "the name of a column", self.time, hint)
             )
         owner = f'Stream(time="{self.time}")'
-        for name, value in _durations(self):
+        said = re.fullmatch(r"\s*([0-9]+)\s*rows?\s*", str(self.window), re.IGNORECASE)
+        if said is not None:
+            hint = f"write window=Rows({said[1]})"
+            requirement = "a duration, or Rows(...)"
+            raise SpecificationError(must(f"window of {owner}", requirement, self.window, hint))
+        for name, value in durations_of(self):
             check_duration(value, f"{name} of {owner}")
             if isinstance(value, float):
                 # numpy.float64 is a float too, but its repr does not read back.
                 object.__setattr__(self, name, float(value))
-        named = [(f"{name} of {owner}", value) for name, value in _durations(self)]
+        named = [(f"{name} of {owner}", value) for name, value in durations_of(self)]
         _check_one_kind(named, "durations of a stream")
 
 
@@ -94,7 +102,8 @@ class Specification:
         How far a row may be ahead of the slowest stream and still take part at once. Rows further
         ahead wait, outside of memory, and take part in time order when the others get there. None,
         the default, is 0 with a budget, so that the same rows give the same results in whatever
-        order the streams deliver them; and "off" without one.
+        order the streams deliver them; and "off" without one. With a window of rows it must be
+        None: a row waits until no older row can come.
     spool
         Bytes of rows that may wait, packed, over all shards: a number, or ``"10GB"``. More of them
         are an error.
@@ -141,12 +150,39 @@ class Specification:
             requirement = "a whole number from 0 to 2**63 - 1"
             raise SpecificationError(must("seed", requirement, self.seed, "write seed=0, say"))
 
+    @property
+    def has_row_windows(self) -> bool:
+        """Whether the window of a stream is one of rows."""
+        return any(isinstance(stream.window, Rows) for stream in self.streams.values())
+
+    def time_windows(self, what: str) -> dict[str, DurationLike]:
+        """Return the windows by stream, for something that needs to know how long they are.
+
+        Raises
+        ------
+        SpecificationError
+            If one is a window of rows; `what` is named as what cannot be had then.
+        """
+        windows: dict[str, DurationLike] = {}
+        for name, stream in self.streams.items():
+            if isinstance(stream.window, Rows):
+                hint = "give the time that so many rows take"
+                requirement = f"a duration for {what}"
+                label = f'window of stream "{name}"'
+                raise SpecificationError(must(label, requirement, stream.window, hint))
+            windows[name] = stream.window
+        return windows
+
     def _check_align(self) -> None:
         durations = [
             (f'{setting} of stream "{name}"', value)
             for name, stream in self.streams.items()
-            for setting, value in _durations(stream)
+            for setting, value in durations_of(stream)
         ]
+        if self.align is not None and self.has_row_windows:
+            hint = "leave it out: a window of rows is known only once all older rows have come"
+            requirement = "left out where a window is one of rows"
+            raise SpecificationError(must("align", requirement, self.align, hint))
         if self.align is not None and self.align != "off":
             check_duration(self.align, "align")
             _check_one_kind([("align", self.align), *durations], "durations of a join")
@@ -242,6 +278,10 @@ class Specification:
             if is_whole(budget, least=1):
                 hint = f"write budget=Budget(rows={budget})"
             raise SpecificationError(must("budget", "a Budget or None", budget, hint))
+        if self.has_row_windows:
+            hint = "leave it out: the join is exact, and its windows of rows bound its memory"
+            requirement = "None where a window is one of rows"
+            raise SpecificationError(must("budget", requirement, budget, hint))
         if budget.cpu is not None:
             self._check_work()
         if budget.rows is not None and budget.rows < len(self.names):
@@ -314,16 +354,16 @@ def _check_streams(streams: Mapping[str, Stream]) -> None:
     named = [
         (f'{setting} of stream "{name}"', value)
         for name, stream in streams.items()
-        for setting, value in _durations(stream)
+        for setting, value in durations_of(stream)
     ]
     _check_one_kind(named, "durations of a join")
 
 
-def _durations(stream: Stream) -> list[tuple[str, DurationLike]]:
-    durations: list[tuple[str, DurationLike]] = [
-        ("window", stream.window),
-        ("lateness", stream.lateness),
-    ]
+def durations_of(stream: Stream) -> list[tuple[str, DurationLike]]:
+    """Return the durations that a stream is given, each with its name."""
+    durations: list[tuple[str, DurationLike]] = [("lateness", stream.lateness)]
+    if not isinstance(stream.window, Rows):
+        durations.insert(0, ("window", stream.window))
     if stream.max_ahead is not None:
         durations.append(("max_ahead", stream.max_ahead))
     if stream.idle is not None:

@@ -170,17 +170,28 @@ class Run:
     held: Sequence[tuple[int, int | None]]
 
 
-def run(join: ps.Join, batches: Iterable[Batch], *, shards: int = 1, saving: bool = False) -> Run:
-    """Take a join through batches; with `saving`, through a new operator for every batch."""
+def run(
+    join: ps.Join,
+    batches: Iterable[Batch],
+    *,
+    shards: int = 1,
+    saving: bool = False,
+    ended: bool = False,
+) -> Run:
+    """Take a join through batches; with `saving`, through a new operator for every batch.
+
+    With `ended` no row waits beyond the last.
+    """
     batches = list(batches)
     plan = bind(join, {name: table.schema for name, table in batches[0].items()})
     operators = [Operator(plan, shard=shard, shards=shards) for shard in range(shards)]
     stored: list[dict[str, bytes]] = [{} for _ in range(shards)]
     results, held = [], []
-    for batch in batches:
+    for number, batch in enumerate(batches, start=1):
         stream_progress = progress_of_all(plan, batch) if shards > 1 else None
+        last = ended and number == len(batches)
         for shard, part in enumerate(route(plan, batch, shards)):
-            results.append(operators[shard].process(part, stream_progress))
+            results.append(operators[shard].process(part, stream_progress, last=last))
             if saving:
                 _bring_up_to_date(stored[shard], operators[shard])
                 operators[shard] = restore(plan, stored[shard], shard=shard, shards=shards)

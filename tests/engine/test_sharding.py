@@ -59,7 +59,7 @@ def allowed_copies(join: ps.Join, stream: str) -> set[int]:
     if isinstance(on, ps.Within | ps.Band):
         return {1} if on.streams is not None and stream == on.streams[0] else {1, 2}
     if isinstance(on, ps.Similar) or (isinstance(on, ps.Compare) and on.operator != "="):
-        windows = [s.window for s in join.streams.values()]
+        windows = list(join.time_windows("a shard").values())
         longest = join.names[windows.index(max(windows))]
         return {1} if stream == longest else {5}
     return {1}

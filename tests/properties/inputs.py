@@ -98,6 +98,7 @@ def examples(
     streams: Sequence[int] = (2, 3),
     orderly: bool = True,
     goals: Sequence[Goal] = (),
+    row_windows: bool = False,
 ) -> Example:
     """Draw a join and its data.
 
@@ -110,6 +111,8 @@ def examples(
         With a goal there is a budget, too small or not; without one the join is exact. Then no
         vectors, unless they are asked for: the loop would be compiled for each type of these and
         each goal, and tests/conformance has them.
+    row_windows
+        Some windows, one at least, are of rows, and there is one shard.
     """
     kind = draw(st.sampled_from(predicates or (PREDICATES[:4] if goals else PREDICATES)))
     goal = draw(st.sampled_from(goals)) if goals else ps.MaxSubset()
@@ -118,16 +121,21 @@ def examples(
     names = ("left", "right", "third")[:count]
     clock = draw(st.sampled_from(CLOCKS))
     family = draw(st.sampled_from(FAMILIES.get(kind, VALUES)))
-    shards = draw(st.integers(1, 3))
+    shards = 1 if row_windows else draw(st.integers(1, 3))
+    of_rows = [row_windows and draw(st.booleans()) for _ in names]
+    if row_windows and not any(of_rows):
+        of_rows[draw(st.integers(0, count - 1))] = True
     latenesses = [draw(st.sampled_from((0, 0, 2, ANY_LATENESS))) for _ in names]
     specs = {
         name: ps.Stream(
             time="at",
-            window=clock.duration(draw(st.sampled_from((0, 1, 4, 30, 30)))),
+            window=ps.Rows(draw(st.sampled_from((1, 2, 3, 5, 20))))
+            if by_rows
+            else clock.duration(draw(st.sampled_from((0, 1, 4, 30, 30)))),
             lateness=clock.duration(lateness),
             max_ahead=None if orderly else draw(st.sampled_from((None, clock.duration(5)))),
         )
-        for name, lateness in zip(names, latenesses, strict=True)
+        for name, lateness, by_rows in zip(names, latenesses, of_rows, strict=True)
     }
     join = ps.Join(
         streams=specs,

@@ -73,6 +73,8 @@ def measure(
     ------
     SchemaError
         If the tables do not fit the join, have no period in common, or give no result.
+    SpecificationError
+        If a window is one of rows.
 
     Examples
     --------
@@ -98,6 +100,7 @@ def measure(
     if not is_whole(parts, least=1):
         hint = "leave it out for 64"
         raise SpecificationError(must("parts", "a whole number of 1 or more", parts, hint))
+    specification.time_windows("statistics")
     if not isinstance(tables, Mapping):
         hint = f"write {{{', '.join(f'{name!r}: ...' for name in specification.names)}}}"
         kind = type(tables).__name__

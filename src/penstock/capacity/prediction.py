@@ -169,9 +169,9 @@ def predict(specification: Specification, statistics: Statistics, shards: int = 
     Raises
     ------
     SpecificationError
-        If the statistics are not of the join's streams, if the budget is in bytes and the size of
-        a row is not known, or if it has a share of the processor, times are numbers, and it has no
-        costs.
+        If the statistics are not of the join's streams, if a window is one of rows, if the budget
+        is in bytes and the size of a row is not known, or if it has a share of the processor, times
+        are numbers, and it has no costs.
     """
     if not is_whole(shards, least=1):
         hint = "leave it out for one shard"
@@ -184,6 +184,7 @@ def predict(specification: Specification, statistics: Statistics, shards: int = 
         requirement = f"of the join's streams {', '.join(map(repr, specification.names))}"
         hint = "measure them with the same join"
         raise SpecificationError(must("statistics", requirement, tuple(statistics.streams), hint))
+    specification.time_windows("a prediction")
     budget = specification.budget
     rows = None if budget is None else budget.rows
     if budget is not None and budget.memory_bytes is not None:

@@ -101,8 +101,9 @@ def account(
             waiting=alignment.spool.rows(s),
             waiting_bytes=sum(chunk.size for chunk in alignment.spool.chunks[s]),
             **(alignment.times(s) if counters.shard == 0 else {}),
-            lived=float(record["lived"]),
-            lived_squares=float(record["lived_squares"]),
+            # A row has no share of a window of rows, of which time says nothing.
+            lived=0.0 if side.last_rows else float(record["lived"]),
+            lived_squares=0.0 if side.last_rows else float(record["lived_squares"]),
             **{name: int(record[name]) for name in _COUNTED},
         )
         total_bytes += int(record["held_at_most"]) * (

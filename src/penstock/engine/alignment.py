@@ -42,7 +42,8 @@ class Alignment:
     counters
         Of each stream; says how far it has come.
     waits
-        Whether rows ahead of the slowest stream by more than `Plan.align` wait.
+        Whether rows ahead of the slowest stream by more than `Plan.align` wait. With a window of
+        rows they always do, and until no older row can come: all take part in time order.
     limit
         Bytes that may wait.
     """
@@ -52,7 +53,7 @@ class Alignment:
     ) -> None:
         self._plan = plan
         self.counters = counters
-        self._align = plan.align if waits else None
+        self._align = plan.align if waits or plan.has_row_windows else None
         self._limit = limit
         self._ticks = [np.zeros(0, plan.time.dtype) for _ in plan.sides]  # that wait
         self._ended = False
@@ -83,15 +84,28 @@ class Alignment:
         times = [self.greatest(s) for s in range(len(self._plan.sides))]
         return None if None in times else min(time for time in times if time is not None)
 
+    def _waiting_from(self) -> int | float | None:
+        """Return the time from which on rows wait; None while a stream has had no rows."""
+        frontier = self.frontier()
+        if frontier is None or not self._plan.has_row_windows:
+            return None if frontier is None else frontier + (self._align or 0)
+        times = [self.greatest(s) for s in range(len(self._plan.sides))]
+        # As `accept` has it: a row that is still to come is not older than this.
+        return min(
+            time - side.lateness
+            for time, side in zip(times, self._plan.sides, strict=True)
+            if time is not None
+        )
+
     def times(self, s: int) -> dict[str, Any]:
         """Return how far a stream has come, for `StreamMetrics`; the same in all shards."""
         latest = self.counters[s].greatest
         if latest is None:
             return {}
         known = [each.greatest for each in self.counters if each.greatest is not None]
-        frontier, unit = self.frontier(), self._plan.time.units_per_second or 1
+        bound, unit = self._waiting_from(), self._plan.time.units_per_second or 1
         waits = self._align is not None and not self._ended
-        oldest = latest if frontier is None else frontier + (self._align or 0)
+        oldest = latest if bound is None else bound
         return {
             "latest": float(latest / unit),
             "behind": float((max(known) - latest) / unit),
@@ -120,7 +134,8 @@ class Alignment:
             return
         bound: int | float | None = None
         if self._align is not None and not last:
-            bound = NEVER if frontier is None else frontier + self._align
+            waiting_from = self._waiting_from()
+            bound = NEVER if waiting_from is None else waiting_from
         if len(list(self.spool.steps(bound))) > 1:
             # Rows of the batch take their turns among those that have waited.
             given = [self._put(s, each, each.good) for s, each in enumerate(given)]
@@ -180,12 +195,13 @@ class Alignment:
         waiting = max(range(len(names)), key=lambda s: sum(c.size for c in self.spool.chunks[s]))
         come = [NEVER if t is None else t for t in map(self.greatest, range(len(names)))]
         slowest = come.index(min(come))
+        idle = f'with idle= for stream "{names[slowest]}", so that it is no longer waited for'
+        ways = f"or {idle}" if self._plan.has_row_windows else f'{idle}, or with align="off"'
         raise SpoolError(
             f'rows of stream "{names[waiting]}" that wait for stream "{names[slowest]}" must fit '
             f"into spool={self._plan.spec.spool!r}, {self._limit:,} bytes in each shard; got "
             f'{self.spool.size:,} bytes; bring "{names[slowest]}" up to date, or restart with a '
-            f'larger spool=, with idle= for stream "{names[slowest]}", so that it is no longer '
-            f'waited for, or with align="off"'
+            f"larger spool=, {ways}"
         )
 
     def save(self) -> dict[str, Any]:

@@ -82,11 +82,12 @@ class Operator:
     shard, shards
         Which part of how many this is; the budget is divided over them.
     aligned
-        Whether rows that are ahead of the slowest stream wait, if the join has it so.
+        Whether rows that are ahead of the slowest stream wait, if the join has it so. With a window
+        of rows they always do.
     ordered
         Whether rows of the same time are taken in an order that does not depend on their delivery.
         Needed where the state is saved, for two attempts at a batch to save the same. With a budget
-        they always are.
+        or a window of rows they always are.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class Operator:
             shards=shards,
         )
         self._read_options = ReadOptions(
-            order=ordered or needs is not None,
+            order=ordered or needs is not None or plan.has_row_windows,
             identities=needs is not None and needs.draws,
             sizes=self.limits.in_bytes,
             hashes=needs is not None,
@@ -235,6 +236,7 @@ class Operator:
 
     def _take_part(self, given: list[Given], ticks: list[Array]) -> Iterator[pa.Table]:
         """Join the rows that take part now, and settle those that stay."""
+        first_numbers = [self._numbered(s) for s in range(len(given))]
         sides = [self._read(s, each) for s, each in enumerate(given)]
         before = None if self.neighbours is None else self.neighbours.before()
         places = self.store.make_places([side.times for side in sides])
@@ -242,6 +244,10 @@ class Operator:
         if self.neighbours is not None and before is not None:
             self.neighbours.follow(before, places, sides)
             merged.arrivals["key_word"] = np.arange(merged.arrivals.size)
+        if self.plan.has_row_windows:
+            both = zip(first_numbers, sides, strict=True)
+            numbers = [first + np.arange(side.times.size, dtype=np.float64) for first, side in both]
+            merged.arrivals["likeliness"] = merged.spread(numbers)
         matches = self._rate(sides, merged)
         self.limits.set_costs(merged, [side.sizes for side in sides])
         yield from self._join(merged.arrivals, matches)
@@ -250,6 +256,13 @@ class Operator:
             rows = self.store.memory.queue[base + placed.astype(np.int64)]
             self.payloads[s].settle(rows[rows >= 0])
         self.coder.forget(self.store.live_words)
+
+    def _numbered(self, s: int) -> int:
+        """Return how many rows of a stream have taken part, if its window is one of rows.
+
+        All that have a key are inserted then: no time and no budget speaks against it.
+        """
+        return self.counters[s].null_keys + int(self.store.memory.streams["inserted"][s])
 
     def _rate(self, sides: list[Columns], merged: Merged) -> Floats | None:
         """Draw for the rows of a batch and have them rated; return matches that they are given."""

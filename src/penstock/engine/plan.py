@@ -20,6 +20,8 @@ from penstock.engine.vectors import VectorScale, common_vectors
 from penstock.errors import SchemaError, did_you_mean, must
 from penstock.goals import MaxImportance, Sample
 from penstock.predicates import Band, Compare, Equal, Similar, Within
+from penstock.spec import durations_of
+from penstock.windows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +50,12 @@ class Side:
     schema: pa.Schema
     time: str
     columns: tuple[str, ...]
-    window: int | float
+    window: int | float  # `layout.FOR_EVER` for one of rows
     lateness: int | float
     max_ahead: int | float | None
     idle: int | float | None = None
     matches: str | None = None  # a column that says how many results a row will give
+    last_rows: int = 0  # of a window of rows; 0 for one of time
 
 
 @dataclass(frozen=True)
@@ -125,16 +128,22 @@ class Plan:
         return bytes_of(self.spec.spool) or 0
 
     @property
+    def has_row_windows(self) -> bool:
+        """Whether a window is one of rows: then all rows take part in time order."""
+        return any(side.last_rows for side in self.sides)
+
+    @property
     def span(self) -> int | float:
         """Length of an indexed sub-window; 0 if the index has none."""
-        if self.rule.kind != layout.COMPARE:
+        if self.rule.kind != layout.COMPARE or self.has_row_windows:
             return 0
         longest = max(side.window for side in self.sides)
         return longest / _SUB_WINDOWS if self.time.dtype.kind == "f" else longest // _SUB_WINDOWS
 
     def tick(self, s: int) -> int | float:
         """How far a stream's time must go for all shards to be told."""
-        reach = max(side.window for side in self.sides) or 16 * (self.time.units_per_second or 1)
+        reach = max((side.window for side in self.sides if not side.last_rows), default=0)
+        reach = reach or 16 * (self.time.units_per_second or 1)
         reach = min(reach, self.sides[s].max_ahead or reach)
         return reach / 16 if self.time.dtype.kind == "f" else max(1, reach // 16)
 
@@ -183,7 +192,7 @@ def bind(spec: Specification, schemas: Mapping[str, pa.Schema]) -> Plan:
         _check_columns(name, schemas[name], (stream.time, *columns[name]))
     time = common_scale(
         {n: (s.time, schemas[n].field(s.time).type) for n, s in spec.streams.items()},
-        of_clock=any(is_clock(d) for s in spec.streams.values() for d in (s.window, s.lateness)),
+        of_clock=any(is_clock(d) for s in spec.streams.values() for _, d in durations_of(s)),
     )
     sides = tuple(_side(spec, name, schemas[name], columns[name], time) for name in spec.names)
     typed = {n: [(c, schemas[n].field(c).type) for c in columns[n]] for n in spec.names}
@@ -297,16 +306,21 @@ def _side(
         schema=schema,
         time=stream.time,
         columns=columns,
-        window=units(stream.window, "window"),
+        window=(
+            layout.FOR_EVER if isinstance(stream.window, Rows) else units(stream.window, "window")
+        ),
         lateness=units(stream.lateness, "lateness"),
         max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
         idle=None if stream.idle is None else units(stream.idle, "idle"),
         matches=matches,
+        last_rows=stream.window.number if isinstance(stream.window, Rows) else 0,
     )
 
 
 def _align(spec: Specification, time: TimeScale) -> int | float | None:
     """Return how far rows may be ahead without waiting; None for any."""
+    if spec.has_row_windows:
+        return 0
     if spec.align == "off" or (spec.align is None and spec.budget is None):
         return None
     kind = "numbers" if time.unit is None else "timestamps"

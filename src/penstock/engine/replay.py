@@ -90,6 +90,15 @@ def check_shards(plan: Plan, shards: object) -> None:
         raise SpecificationError(
             must("shards", "a whole number of 1 or more", shards, "leave it out for one shard")
         )
+    if plan.has_row_windows and shards > 1:
+        raise SpecificationError(
+            must(
+                "shards of a join with a window of rows",
+                "1",
+                shards,
+                "leave it out: a shard does not know how many rows of a stream went to the others",
+            )
+        )
     budget = plan.spec.budget
     if budget is None:
         return

@@ -59,6 +59,7 @@ class Store:
         streams = np.zeros(count, layout.stream_type(time))
         for field in ("window", "lateness"):
             streams[field] = [getattr(side, field) for side in plan.sides]
+        streams["last_rows"] = [side.last_rows for side in plan.sides]
         streams["chain"] = plan.chain
         streams["clock"] = streams["horizon"] = layout.NEVER
         streams["share"] = 1.0 / count

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.durations import DurationLike
     from penstock.planning.parsed import JoinCondition, Parsed, Source
     from penstock.planning.query_statistics import QueryStatistics
+    from penstock.windows import Rows
 
 __all__ = ["Query"]
 
@@ -125,7 +126,7 @@ class Query:
             message = f'a query in SQL needs {error.name}; pip install "penstock[sql]"'
             raise SessionError(message) from error
 
-        windows: dict[str, DurationLike | None] = {
+        windows: dict[str, DurationLike | Rows | None] = {
             name: each.window if isinstance(each, Stream) else None
             for name, each in self.streams.items()
         }

@@ -12,6 +12,7 @@ from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.planning.parsed import JoinCondition, Parsed, Source, StreamSelection
 from penstock.planning.sql_conditions import implied, read_condition, spell
 from penstock.planning.sql_windows import WindowText, place, split_windows
+from penstock.windows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ _REFUSED: Mapping[str, str] = {
 
 def parse_query(
     text: str,
-    streams: Mapping[str, DurationLike | None],
+    streams: Mapping[str, DurationLike | Rows | None],
     tables: Sequence[str],
     columns: Mapping[str, Sequence[str]],
 ) -> Parsed:
@@ -84,7 +85,7 @@ class _Reader:
     def __init__(
         self,
         text: str,
-        streams: Mapping[str, DurationLike | None],
+        streams: Mapping[str, DurationLike | Rows | None],
         tables: Sequence[str],
         columns: Mapping[str, Sequence[str]],
     ) -> None:
@@ -190,8 +191,11 @@ class _Reader:
             hint = did_you_mean(origin, known, "name it in streams= or tables=")
             requirement = f"one of the streams and tables {', '.join(known)}"
             raise SpecificationError(must(where, requirement, origin, hint))
-        if window is None and self._streams[origin] is not None:
-            return Source(name, origin, duration=self._streams[origin])
+        own = self._streams[origin]
+        if window is None and isinstance(own, Rows):
+            return Source(name, origin, rows=own.number)
+        if window is None and own is not None and not isinstance(own, Rows):
+            return Source(name, origin, duration=own)
         if window is None or (window.rows is None and window.duration is None):
             got = "nothing" if window is None else "[UNBOUNDED]"
             hint = "write [RANGE 1 HOUR] or [ROWS 1000]: without one nothing could ever be dropped"

@@ -101,6 +101,8 @@ def _bind(
 def _number_of_shards(
     plan: Plan, shards: int | None, frames: Mapping[str, DataFrame], *, stateful: bool
 ) -> int:
+    if shards is None and plan.has_row_windows:
+        shards = 1
     if shards is not None:
         check_shards(plan, shards)
     spark = frames[plan.sides[0].name].sparkSession

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass
 from decimal import localcontext
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.durations import to_units
 from penstock.errors import SchemaError, must
@@ -14,6 +14,7 @@ from penstock.predicates import Band, Compare, Equal, Predicate, Similar, Within
 from penstock.tables import check_tables, units_per_second
 from penstock.testing._columns import arithmetic, times_of, values_of
 from penstock.testing._vectors import all_near, usable_vector
+from penstock.windows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,11 +39,18 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+_Place: TypeAlias = "tuple[int | float, int, int]"  # time, stream, number in its stream
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     index: int
-    time: int | float
+    place: _Place
     values: tuple[Any, ...]
+
+    @property
+    def time(self) -> int | float:
+        return self.place[0]
 
 
 def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tuple[int, ...]]:
@@ -52,6 +60,12 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
     the newest: newest - time <= window. This is the whole definition. It does not depend on the
     order of the rows, so nothing is ever late or too far ahead, and the join's goal, budget,
     `lateness` and `max_ahead` are ignored.
+
+    In a window of rows, ``Rows(n)``, is a row if fewer than n rows of its stream have come after it
+    up to the last row of the result. Rows with a time count, whether or not they can match. They
+    come in order of time; of the same time in the order of the join's streams; and those of one
+    stream in the order of its table. (The join itself takes the latter by a hash of what is in
+    them, so give only tables whose order decides nothing, or that are in the join's order.)
 
     For nulls and NaN no predicate holds. A row whose time is null or not finite joins nothing.
     Whole numbers and decimals are compared exactly; a difference with a float in it is computed
@@ -92,8 +106,14 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
     units = units_per_second(join, tables)
     why = "times are numbers" if units is None else "times are timestamps"
     windows = [
-        to_units(stream.window, units, f'window of stream "{name}"', why)
+        stream.window
+        if isinstance(stream.window, Rows)
+        else to_units(stream.window, units, f'window of stream "{name}"', why)
         for name, stream in join.streams.items()
+    ]
+    places = [
+        _places(s, times_of(tables[name][stream.time], units))
+        for s, (name, stream) in enumerate(join.streams.items())
     ]
     number = arithmetic(join, tables)
     if isinstance(join.on, Similar):
@@ -104,41 +124,61 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
     # predicate fail for a combination, they fail for all its extensions: it is dropped at once.
     found: list[tuple[_Row, ...]] = [()]
     with localcontext(prec=_DIGITS):
-        for name in join.streams:
-            rows = _rows(join, name, tables[name], units, number)
+        for s, name in enumerate(join.streams):
+            rows = _rows(join, name, tables[name], places[s], number)
             found = [
                 members
                 for known in found
                 for members in ((*known, row) for row in rows)
-                if _inside_windows(members, windows) and holds(members)
+                if _inside_windows(members, windows, places) and holds(members)
             ]
     return sorted(tuple(member.index for member in members) for members in found)
+
+
+def _places(s: int, times: Sequence[int | float | None]) -> list[_Place | None]:
+    """Return where each row of a stream comes; None if it has no time."""
+    order = sorted((time, index) for index, time in enumerate(times) if time is not None)
+    places: list[_Place | None] = [None] * len(times)
+    for number, (time, index) in enumerate(order):
+        places[index] = time, s, number
+    return places
 
 
 def _rows(
     join: Specification,
     name: str,
     table: pa.Table,
-    units: int | None,
+    places: Sequence[_Place | None],
     number: Callable[[Any], Any],
 ) -> list[_Row]:
     """Return the rows of a stream that can join at all."""
-    times = times_of(table[join.streams[name].time], units)
     columns = [values_of(table[column]) for column in join.on.columns_of(name)]
     rows = [
-        _Row(index, time, tuple(number(value) for value in values))
-        for index, (time, *values) in enumerate(zip(times, *columns, strict=True))
-        if time is not None and None not in values
+        _Row(index, place, tuple(number(value) for value in values))
+        for index, (place, *values) in enumerate(zip(places, *columns, strict=True))
+        if place is not None and None not in values
     ]
     return [row for row in rows if None not in row.values]
 
 
-def _inside_windows(members: Sequence[_Row], windows: Sequence[int | float]) -> bool:
-    newest = max(member.time for member in members)
+def _inside_windows(
+    members: Sequence[_Row],
+    windows: Sequence[int | float | Rows],
+    places: Sequence[Sequence[_Place | None]],
+) -> bool:
+    newest = max(member.place for member in members)
     # Not strict: the streams that come later have no member yet.
     return all(
-        newest - member.time <= window for member, window in zip(members, windows, strict=False)
+        _rows_since(member.place, newest, of_stream) < window.number
+        if isinstance(window, Rows)
+        else newest[0] - member.time <= window
+        for member, window, of_stream in zip(members, windows, places, strict=False)
     )
+
+
+def _rows_since(place: _Place, newest: _Place, of_stream: Sequence[_Place | None]) -> int:
+    """Count the rows of a stream that came after one, up to another."""
+    return sum(each is not None and place < each <= newest for each in of_stream)
 
 
 def _condition(

@@ -94,7 +94,7 @@ def find_matches(join: Specification, tables: Mapping[str, pa.Table]) -> Matches
     Raises
     ------
     SpecificationError
-        If the join has more than two streams, or another predicate.
+        If the join has more than two streams, another predicate, or a window of rows.
     SchemaError
         If a table or a column is missing, or has a type that does not fit.
 
@@ -127,7 +127,8 @@ def find_matches(join: Specification, tables: Mapping[str, pa.Table]) -> Matches
     codes = codes_of(keys[0], keys[1])
     why = "times are numbers" if units is None else "times are timestamps"
     windows = [
-        to_units(join.streams[n].window, units, f'window of stream "{n}"', why) for n in join.names
+        to_units(window, units, f'window of stream "{name}"', why)
+        for name, window in join.time_windows("the optimum").items()
     ]
     usable = [each < TIME_LIMIT for each in (first, second)]
     codes = np.where(np.concatenate(usable), codes, -1)

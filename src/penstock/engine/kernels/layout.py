@@ -17,6 +17,8 @@ import numpy as np
 # window can never overflow; NEVER is the clock of a stream that has had no rows.
 TIME_LIMIT: Final = 2**61
 NEVER: Final = -(2**62)
+# The window of a stream whose rows leave by number: no row is ever that old.
+FOR_EVER: Final = 2**62
 
 NOTHING: Final = -1  # no row, no slot; in a queue: the row that stood here is gone
 PENDING: Final = -2  # in a queue: the row of this place is still to come in this batch
@@ -93,7 +95,9 @@ def row_type(time: DType, value: DType) -> DType:
             ("slot", np.int32),
             ("place", np.int32),  # in the queue
             ("value", value),
-            ("likeliness", np.float64),  # of its key to match, when it came; 0 if not observed
+            # Of its key to match, when it came; 0 if not observed. Its number in its stream, if the
+            # window is one of rows: where there is a budget there are no such windows.
+            ("likeliness", np.float64),
             ("arrival_number", np.int64),  # a total order of all rows
             ("monitored", np.int32),  # place in `monitored`, or NOTHING
             ("stream", np.int16),
@@ -114,7 +118,7 @@ def arrival_type(time: DType, value: DType) -> DType:
             ("key_word", np.int64),
             ("value", value),
             ("rating", np.float64),  # what the strategy says of it (`Strategy.rate`)
-            ("likeliness", np.float64),  # of its key to match; 0 if not observed
+            ("likeliness", np.float64),  # of its key to match, or its number (`row_type`)
             ("draw", np.float64),  # in [0, 1): decides which rows are monitored
             ("ref", np.int64),
             ("place", np.int32),
@@ -132,6 +136,7 @@ def stream_type(time: DType) -> DType:
     return np.dtype(
         [
             ("window", time),
+            ("last_rows", np.int64),  # rows of a window of rows; 0 for one of time
             ("lateness", time),
             ("clock", time),  # the greatest time seen
             ("horizon", time),  # no row of another stream can still come from before this

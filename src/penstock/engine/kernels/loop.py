@@ -20,6 +20,7 @@ from penstock.engine.kernels.layout import (
 from penstock.engine.kernels.probing import probe, read_ahead, slot_of_key
 from penstock.engine.kernels.removal import remove
 from penstock.engine.kernels.results import ENOUGH
+from penstock.engine.kernels.row_windows import leave_behind
 from penstock.engine.retention.room import keep_drawn, take_in
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def join(
         actions = wide(arrival["actions"])
         place = streams[stream]["base"] + arrival["place"]
         advance(memory, stream, arrival["time"])
+        leave_behind(memory, arrival, stream)
         if sheds:
             go_on(memory, arrival["time"])
         if arrival["blank"]:
