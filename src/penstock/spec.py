@@ -16,7 +16,7 @@ from penstock.errors import SpecificationError, must
 from penstock.goals import Goal, LearningGoal, MaxImportance, MaxSubset, Sample
 from penstock.predicates import Equal, Predicate
 
-__all__ = ["Specification", "Stream"]
+__all__ = ["ResultStream", "Specification", "Stream"]
 
 # Columns that a result can have besides one for each stream.
 _OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
@@ -71,6 +71,15 @@ class Stream:
                 object.__setattr__(self, name, float(value))
         named = [(f"{name} of {owner}", value) for name, value in _durations(self)]
         _check_one_kind(named, "durations of a stream")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultStream(Stream):
+    """A stream of the results of another join, which says with them how far it has come.
+
+    Its rows may come in any order. They are never late, and rows of other streams wait for as long
+    as the join below may still give results that they join.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

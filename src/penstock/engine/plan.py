@@ -20,6 +20,7 @@ from penstock.engine.vectors import VectorScale, common_vectors
 from penstock.errors import SchemaError, did_you_mean, must
 from penstock.goals import MaxImportance, Sample
 from penstock.predicates import Band, Compare, Equal, Similar, Within
+from penstock.spec import ResultStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,6 +54,7 @@ class Side:
     max_ahead: int | float | None
     idle: int | float | None = None
     matches: str | None = None  # a column that says how many results a row will give
+    is_told: bool = False  # whether its source says how far it has come, whatever its rows' times
 
 
 @dataclass(frozen=True)
@@ -302,6 +304,7 @@ def _side(
         max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
         idle=None if stream.idle is None else units(stream.idle, "idle"),
         matches=matches,
+        is_told=isinstance(stream, ResultStream),
     )
 
 

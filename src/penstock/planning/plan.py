@@ -16,11 +16,14 @@ from penstock.planning.waiting import waiting_of
 from penstock.wording import about, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
 
     from penstock.budget import Budget
     from penstock.planning.model import QueryModel
     from penstock.planning.query import Query
+    from penstock.planning.run_replay import PlanReplay
     from penstock.planning.tree import Tree
 
 __all__ = ["Plan", "plan_for", "ranked_plans"]
@@ -120,6 +123,65 @@ class Plan:
             f"not feasible without dropping rows: it would need {needed}{of_a}, and "
             f"{allowed} is allowed; with drop boxes it gives {percent(self.recall)} of the results"
         )
+
+    def replay(
+        self,
+        tables: Mapping[str, pa.Table | Sequence[pa.Table]],
+        shards: int = 1,
+        *,
+        ended: bool = True,
+        time: str | None = None,
+        seed: int = 0,
+    ) -> PlanReplay:
+        """Run the plan over tables, in process.
+
+        Parameters
+        ----------
+        tables
+            A table for each stream and stored table, by the names that `Query` was given. For a
+            stream also a list of tables: as many micro-batches.
+        shards
+            Parts into which each join is divided.
+        ended
+            Whether the streams end with the tables.
+        time
+            Name of a further column of the result with the time of each result's newest member.
+        seed
+            Of the drop boxes.
+
+        Returns
+        -------
+        PlanReplay
+            The result, and what each operator took and gave.
+
+        Raises
+        ------
+        SchemaError
+            If the tables do not fit the query, or it has functions that only Spark has.
+        SpecificationError
+            If the plan cannot be run.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import penstock as ps
+        >>> query = ps.Query(
+        ...     "SELECT a.id, b.price FROM asks a [RANGE 10], bids b [NOW] WHERE a.id = b.ask",
+        ...     streams={"asks": "at", "bids": "at"},
+        ... )
+        >>> tables = {
+        ...     "asks": pa.table({"id": [1, 2], "at": [0, 5]}),
+        ...     "bids": pa.table({"ask": [1, 2, 1], "at": [9, 9, 11], "price": [7, 8, 9]}),
+        ... }
+        >>> replay = query.optimize(query.measure(tables)).replay(tables)
+        >>> replay.result.to_pylist()
+        [{'id': 1, 'price': 7}, {'id': 2, 'price': 8}]
+        >>> [(node.name, node.given) for node in replay.nodes]
+        [('a', 2), ('b', 3), ('a+b', 2)]
+        """
+        from penstock.planning.run_replay import replay_plan  # noqa: PLC0415  # needs the engine
+
+        return replay_plan(self, tables, shards, ended=ended, time=time, seed=seed)
 
     def __str__(self) -> str:
         """Return the tree, and whether it is feasible."""
