@@ -40,9 +40,7 @@ def naive_query(
             for members in extended
             if _in_windows(members, relations) and all(test(members) for test in due)
         ]
-    return Counter(
-        tuple(members[each.name][output] for each in relations) for members in found
-    )
+    return Counter(tuple(members[each.name][output] for each in relations) for members in found)
 
 
 def _in_windows(members: Mapping[str, Row], relations: Sequence[NaiveRelation]) -> bool:

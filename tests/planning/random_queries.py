@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,8 @@ from penstock.planning.plan import Plan
 from tests.oracles.naive_query import NaiveRelation, Test, naive_query, usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections import Counter
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.oracles.naive_query import Row
 
@@ -33,10 +33,13 @@ class RandomQuery:
         """Yield all plans of the query, with nothing dropped."""
         statistics = ps.planning.QueryStatistics(
             rates=dict.fromkeys(self.query.streams, 1.0),
-            selectivities={
-                each.text: 0.5
-                for each in (*self.query.parsed.selections, *self.query.parsed.conditions)
-            },
+            selectivities=dict.fromkeys(
+                [
+                    *(each.text for each in self.query.parsed.selections),
+                    *(each.text for each in self.query.parsed.conditions),
+                ],
+                0.5,
+            ),
             cardinalities=dict.fromkeys(self.query.tables, 5.0),
         )
         model = self.query.model(statistics)
@@ -63,7 +66,7 @@ def random_query(seed: int, *, count: int, tables: int = 0, single: bool = False
     where = f" WHERE {' AND '.join(said)}" if said else ""
     output = ", ".join(f"{name}.id AS {name}_id" for name in names)
     query = ps.Query(
-        f"SELECT {output} FROM {', '.join(text)}{where}",
+        f"SELECT {output} FROM {', '.join(text)}{where}",  # noqa: S608  # it goes nowhere
         streams={name: "t" for name in names if name not in "uvw"},
         tables=[name for name in names if name in "uvw"],
         schemas=given,
@@ -84,65 +87,75 @@ def _row(chance: random.Random, name: str, at: int, *, timed: bool) -> Row:
 def _table(rows: list[Row]) -> pa.Table:
     kinds = {"id": pa.string(), "t": pa.int64(), "x": pa.int32(), "y": pa.float64()}
     return pa.table(
-        {name: pa.array([row[name] for row in rows], kind)
-         for name, kind in (*kinds.items(), ("k", pa.string()))}
+        {
+            name: pa.array([row[name] for row in rows], kind)
+            for name, kind in (*kinds.items(), ("k", pa.string()))
+        }
     )
+
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda x, y: x == y,
+    "<": lambda x, y: x < y,
+    "!=": lambda x, y: x != y,
+    "near": lambda x, y: abs(x - y) <= 1,
+    "band": lambda x, y: y - 1 <= x <= y + 0.5,
+}
+
+
+def _condition(kind: str, one: tuple[str, str], other: tuple[str, str]) -> tuple[str, Test]:
+    """Return a condition in SQL, and as a test of members."""
+    x, y = (".".join(each) for each in (one, other))
+    texts = {
+        "=": f"{x} = {y}",
+        "<": f"{x} < {y}",
+        "!=": f"{y} <> {x}",
+        "near": f"ABS({x} - {y}) <= 1",
+        "band": f"{x} BETWEEN {y} - 1 AND {y} + 0.5",
+    }
+
+    def test(members: Mapping[str, Row]) -> bool:
+        values = (members[one[0]][one[1]], members[other[0]][other[1]])
+        return usable(*values) and COMPARE[kind](*values)
+
+    return texts[kind], test
 
 
 def _conditions(
     chance: random.Random, names: str, *, single: bool
 ) -> tuple[list[str], list[tuple[set[str], Test]]]:
-    said: list[str] = []
-    tests: list[tuple[set[str], Test]] = []
-
-    def add(one: str, other: str, kind: str, c: str, d: str) -> None:
-        texts = {
-            "=": f"{one}.{c} = {other}.{d}",
-            "<": f"{one}.{c} < {other}.{d}",
-            "!=": f"{other}.{d} <> {one}.{c}",
-            "near": f"ABS({one}.{c} - {other}.{d}) <= 1",
-            "band": f"{one}.{c} BETWEEN {other}.{d} - 1 AND {other}.{d} + 0.5",
-        }
-        compare = {
-            "=": lambda x, y: x == y,
-            "<": lambda x, y: x < y,
-            "!=": lambda x, y: x != y,
-            "near": lambda x, y: abs(x - y) <= 1,
-            "band": lambda x, y: y - 1 <= x <= y + 0.5,
-        }[kind]
-
-        def test(members: Mapping[str, Row]) -> bool:
-            x, y = members[one][c], members[other][d]
-            return usable(x, y) and bool(compare(x, y))
-
-        said.append(texts[kind])
-        tests.append(({one, other}, test))
-
+    found: dict[str, tuple[set[str], Test]] = {}
     if single:
         kind = chance.choice(["=", "near"])
-        for at, other in enumerate(names[1:], start=1):
-            for one in names[:at] if kind == "near" else names[at - 1]:
-                add(one, other, kind, "x", "x")
-        return said, tests
-    for at, other in enumerate(names[1:], start=1):
+        for at, right in enumerate(names[1:], start=1):
+            for left in names[:at] if kind == "near" else names[at - 1]:
+                text, test = _condition(kind, (left, "x"), (right, "x"))
+                found[text] = {left, right}, test
+        return list(found), list(found.values())
+    for at, right in enumerate(names[1:], start=1):
         for _ in range(chance.choice([0, 1, 1, 1, 2, 3])):
-            one = chance.choice(names[:at])
+            left = chance.choice(names[:at])
             kind = chance.choice(["=", "=", "=", "<", "!=", "near", "band"])
-            numbers = chance.choice([("x", "x"), ("x", "x"), ("y", "y"), ("x", "y"), ("t", "x")])
-            if numbers[0] == "t" and "uvw".find(one) >= 0:
-                numbers = ("x", "x")
-            if kind == "=":
-                numbers = chance.choice([("x", "x"), ("k", "k"), ("y", "y"), ("t", "t")])
-                if numbers == ("t", "t") and {one, other} & set("uvw"):
-                    numbers = ("x", "x")
-            pair = (one, other) if chance.random() < 0.5 or numbers[0] == "t" else (other, one)
-            if f"{pair}{kind}{numbers}" not in said:
-                add(*pair, kind, *numbers)
+            text, test = _condition(kind, *_columns(chance, kind, left, right))
+            found[text] = {left, right}, test
     for name in names:
         if chance.random() < 0.3:
-            said.append(f"({name}.x >= 1 OR {name}.k = 'red')")
-            tests.append(({name}, _selected(name)))
-    return list(dict.fromkeys(said)), tests
+            found[f"({name}.x >= 1 OR {name}.k = 'red')"] = {name}, _selected(name)
+    return list(found), list(found.values())
+
+
+def _columns(
+    chance: random.Random, kind: str, left: str, right: str
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Choose columns that can be compared; tables have no times."""
+    pairs = [("x", "x"), ("x", "x"), ("y", "y"), ("x", "y"), ("t", "x")]
+    if kind == "=":
+        pairs = [("x", "x"), ("k", "k"), ("y", "y"), ("t", "t")]
+    one, other = chance.choice(pairs)
+    if "t" in (one, other) and {left, right} & set("uvw"):
+        one, other = "x", "x"
+    sides = ((left, one), (right, other))
+    return sides if chance.random() < 0.5 else (sides[1], sides[0])
 
 
 def _selected(name: str) -> Test:

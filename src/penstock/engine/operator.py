@@ -40,7 +40,7 @@ from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
-from penstock.engine.told_clocks import note_told, wait_for_results
+from penstock.engine.told_clocks import note_told, settled_until, wait_for_results
 from penstock.engine.work import Work
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_of
@@ -218,6 +218,7 @@ class Operator:
             rows will be in later batches.
         """
         count = len(self.plan.sides)
+        settled = settled_until(self.plan, self.alignment)
         bounds = [self._bound(s, tables, stream_progress) for s in range(count)]
         given = [self._accept(s, tables, bound) for s, bound in enumerate(bounds)]
         if stream_progress is None:
@@ -236,7 +237,9 @@ class Operator:
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
-        wait_for_results(self.plan, self.store.memory.streams, self.counters)
+        ticks = wait_for_results(
+            self.plan, self.store.memory.streams, self.counters, settled, ticks
+        )
         for rows, passing in self.alignment.steps(given, ticks, last=last):
             yield from self._take_part(rows, passing)
         note_told(self.plan, self.counters, told or {})
@@ -299,7 +302,7 @@ class Operator:
             side,
             table,
             counters=counters,
-            greatest=None if side.is_told else self.alignment.greatest(s),
+            greatest=None if side.is_told else self.alignment.greatest(s),  # results are not late
             bound=bound,
         )
         return Given(table, times, good)
@@ -325,7 +328,7 @@ class Operator:
         """
         times = []
         for s, side in enumerate(self.plan.sides):
-            greatest = self.counters[s].told if side.is_told else self.alignment.greatest(s)
+            greatest = self.alignment.greatest(s)
             if greatest is None:
                 return None
             times.append(greatest - side.lateness)

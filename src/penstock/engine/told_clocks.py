@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from penstock.engine.kernels.layout import TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from penstock.engine.alignment import Alignment
     from penstock.engine.arrays import Array
     from penstock.engine.intake import StreamCounters
     from penstock.engine.plan import Plan
@@ -25,23 +28,51 @@ if TYPE_CHECKING:
 _ROUNDING = 2.0**-50
 
 
-def wait_for_results(plan: Plan, streams: Array, counters: Sequence[StreamCounters]) -> None:
+def settled_until(plan: Plan, alignment: Alignment) -> list[int | float | None]:
+    """Return the time before which each stream that is told has no more rows; None if unknown.
+
+    To be called before a batch. Where rows wait for the slowest stream, those that wait count.
+    """
+    settled: list[int | float | None] = []
+    for side, counters in zip(plan.sides, alignment.counters, strict=True):
+        until = counters.told if side.is_told else None
+        if until is not None and alignment.waits:
+            frontier = alignment.frontier()
+            until = None if frontier is None else min(until, frontier)
+        settled.append(until)
+    return settled
+
+
+def wait_for_results(
+    plan: Plan,
+    streams: Array,
+    counters: Sequence[StreamCounters],
+    settled: Sequence[int | float | None],
+    ticks: Sequence[Array],
+) -> list[Array]:
     """Set the lateness of streams that are told, for a batch of which the times are known.
 
-    What was told before the batch holds until its end: the batch has rows from then on.
+    What was settled before the batch holds until its end: the batch has rows from then on. Returns
+    the ticks of the streams' progress with one more for each that is told: at its greatest time, so
+    that the loop looks at what may expire, also if no results come.
     """
-    for s, (side, each) in enumerate(zip(plan.sides, counters, strict=True)):
+    ticked = list(ticks)
+    for s, (side, each, until) in enumerate(zip(plan.sides, counters, settled, strict=True)):
         if not side.is_told:
             continue
-        if each.told is None:
+        if until is None:
             streams["lateness"][s] = TIME_LIMIT
             continue
-        each.greatest = each.told if each.greatest is None else max(each.greatest, each.told)
-        streams["clock"][s] = max(streams["clock"][s], each.told)
-        lateness = each.greatest - each.told
+        each.greatest = until if each.greatest is None else max(each.greatest, until)
+        lateness = each.greatest - until
+        before = each.greatest - 1
         if plan.time.dtype.kind == "f":
-            lateness += _ROUNDING * (abs(each.greatest) + abs(each.told))
+            lateness += _ROUNDING * (abs(each.greatest) + abs(until))
+            before = np.nextafter(each.greatest, -np.inf).item()
         streams["lateness"][s] = lateness
+        streams["clock"][s] = min(streams["clock"][s].item(), before)
+        ticked[s] = np.append(ticked[s], plan.time.dtype.type(each.greatest))
+    return ticked
 
 
 def note_told(plan: Plan, counters: Sequence[StreamCounters], told: Mapping[str, float]) -> None:

@@ -10,16 +10,11 @@ types are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.columns import decoded, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["hashed_columns", "kept_rows", "row_hashes", "threshold"]
 
@@ -181,15 +176,16 @@ def _of_one_length(texts: npt.NDArray[np.uint8], seeds: Words) -> Words:
     length = texts.shape[1]
     at = 0
 
-    def read(width: Callable[..., object], size: int) -> Words:
+    def read(kind: str, size: int) -> Words:
         part = np.ascontiguousarray(texts[:, at : at + size])
-        return part.view(width)[:, 0].astype(np.uint64)
+        words: Words = part.view(np.dtype(kind))[:, 0].astype(np.uint64)
+        return words
 
     if length >= 32:
         parts = [seeds + _P1 + _P2, seeds + _P2, seeds.copy(), seeds - _P1]
         while at + 32 <= length:
             for place in range(4):
-                parts[place] = _round(parts[place], read(np.uint64, 8))
+                parts[place] = _round(parts[place], read("<u8", 8))
                 at += 8
         turned = zip(parts, (1, 7, 12, 18), strict=True)
         hashes = np.add.reduce([_rotated(part, by) for part, by in turned])
@@ -199,13 +195,13 @@ def _of_one_length(texts: npt.NDArray[np.uint8], seeds: Words) -> Words:
         hashes = seeds + _P5
     hashes = hashes + np.uint64(length)
     while at + 8 <= length:
-        hashes = _eight(hashes, read(np.uint64, 8))
+        hashes = _eight(hashes, read("<u8", 8))
         at += 8
     if at + 4 <= length:
-        hashes = _four(hashes, read(np.uint32, 4))
+        hashes = _four(hashes, read("<u4", 4))
         at += 4
     while at < length:
-        hashes = _rotated(hashes ^ (read(np.uint8, 1) * _P5), 11) * _P1
+        hashes = _rotated(hashes ^ (read("u1", 1) * _P5), 11) * _P1
         at += 1
     return _mixed(hashes)
 

@@ -1,4 +1,4 @@
-"""Which conditions of a query a join of a plan tests itself, and which are tested on its results."""
+"""Which conditions of a query a join tests itself, and which are tested on its results."""
 
 from __future__ import annotations
 
@@ -142,14 +142,16 @@ def _equalities(
             if len(relations) == 1:
                 alone += [each for each in group if each[0] in relations]
         ends = {first.left, first.right}
-        for column in alone:
-            if column not in ends:
-                more.append(
-                    next(
-                        e for e in among if column in {e.left, e.right} and ends & {e.left, e.right}
-                    )
-                )
+        more += [
+            next(each for each in among if column in _ends(each) and ends & _ends(each))
+            for column in alone
+            if column not in ends
+        ]
     return chosen, more
+
+
+def _ends(condition: JoinCondition) -> set[Column]:
+    return {condition.left, condition.right}
 
 
 def _single(conditions: Sequence[JoinCondition], sides: Sequence[Sequence[str]]) -> JoinOn:

@@ -16,7 +16,6 @@ from penstock.planning.join_conditions import between, join_on
 from penstock.planning.measure import window_seconds
 from penstock.planning.member_rows import KEY, SELECTED, TIME, Key, MemberRows, MemberWindow
 from penstock.planning.output import selected_columns
-from penstock.planning.parsed import Source
 from penstock.planning.residual import check_condition
 from penstock.planning.tree import Filter, Pair, Read, Single, Tree, inputs_of
 from penstock.spec import ResultStream, Stream
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.durations import DurationLike
-    from penstock.planning.parsed import JoinCondition
+    from penstock.engine.times import TimeScale
+    from penstock.planning.parsed import JoinCondition, Source
     from penstock.planning.plan import Plan
 
 __all__ = ["Enriched", "Joined", "Leaf", "Step", "pipeline_of", "steps_of"]
@@ -303,7 +303,7 @@ class _Builder:
         stream = ResultStream(time=TIME, window=window)
         return Joined(inputs, join, rows, stream, pa.schema(fields))
 
-    def _windows(self, inputs: Sequence[Step], scale: object) -> tuple[MemberWindow, ...]:
+    def _windows(self, inputs: Sequence[Step], scale: TimeScale) -> tuple[MemberWindow, ...]:
         """Return the windows that the join itself does not see to: those of members of results."""
         found = []
         for step in inputs:

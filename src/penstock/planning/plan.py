@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from penstock.budget import Budget
     from penstock.planning.model import QueryModel
@@ -182,6 +183,86 @@ class Plan:
         from penstock.planning.run_replay import replay_plan  # noqa: PLC0415  # needs the engine
 
         return replay_plan(self, tables, shards, ended=ended, time=time, seed=seed)
+
+    def batch(
+        self,
+        frames: Mapping[str, DataFrame],
+        shards: int | None = None,
+        *,
+        time: str | None = None,
+        seed: int = 0,
+    ) -> DataFrame:
+        """Run the plan over bounded frames, on Spark.
+
+        Parameters
+        ----------
+        frames
+            A bounded DataFrame for each stream and stored table, by the names that `Query` was
+            given.
+        shards
+            As in `Join.batch`.
+        time, seed
+            As in `replay`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of the SELECT list.
+
+        Raises
+        ------
+        SchemaError
+            If the frames do not fit the query.
+        SpecificationError
+            If the plan cannot be run.
+        """
+        from penstock.planning.run_spark import run_plan  # noqa: PLC0415  # only this needs Spark
+
+        return run_plan(self, frames, shards, name=None, time=time, seed=seed)
+
+    def stream(
+        self,
+        frames: Mapping[str, DataFrame],
+        shards: int | None = None,
+        *,
+        name: str = "penstock",
+        time: str | None = None,
+        seed: int = 0,
+    ) -> DataFrame:
+        """Run the plan over streaming frames, on Spark: one query, with as many joins as it has.
+
+        Parameters
+        ----------
+        frames
+            A streaming DataFrame for each stream, and a bounded one for each stored table, by the
+            names that `Query` was given.
+        shards
+            As in `Join.stream`, for each join.
+        name
+            Under which the metrics of the last join are found; see `progress`.
+        time
+            Name of a further column of the result with the time of each result's newest member.
+            If the times are timestamps, it has a watermark.
+        seed
+            Of the drop boxes.
+
+        Returns
+        -------
+        DataFrame
+            A streaming frame with the columns of the SELECT list.
+
+        Raises
+        ------
+        SchemaError
+            If the frames do not fit the query.
+        SpecificationError
+            If the plan cannot be run.
+        SessionError
+            If the Spark session has settings that a join cannot run with.
+        """
+        from penstock.planning.run_spark import run_plan  # noqa: PLC0415  # only this needs Spark
+
+        return run_plan(self, frames, shards, name=name, time=time, seed=seed)
 
     def __str__(self) -> str:
         """Return the tree, and whether it is feasible."""

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from penstock.engine.values import ValueScale
     from penstock.planning.parsed import JoinCondition
+    from penstock.predicates import Predicate
 
     Values = npt.NDArray[np.generic]
     Mask = npt.NDArray[np.bool_]
@@ -68,21 +70,14 @@ def holds(condition: JoinCondition, left: pa.ChunkedArray, right: pa.ChunkedArra
     """
     predicate = condition.predicate
     if isinstance(predicate, Equal):
-        same = pc.equal(decoded(left), decoded(right))
-        return np.asarray(same.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+        same = pc.fill_null(pc.equal(decoded(left), decoded(right)), fill_value=False)
+        return np.asarray(same.to_numpy(zero_copy_only=False), np.bool_)
     scale = _scale(condition, left.type, right.type)
     (x, fine), (y, good) = scale.read(left), scale.read(right)
     valid: Mask = fine & good
     if isinstance(predicate, Compare):
         return valid & _COMPARISONS[predicate.operator](x, y)
-    if isinstance(predicate, Within):
-        high = scale.at_most(predicate.distance)
-        low: int | float = -high
-    elif isinstance(predicate, Band):
-        low, high = scale.at_least(predicate.low), scale.at_most(predicate.high)
-    else:
-        message = f"no such condition: {predicate!r}"
-        raise AssertionError(message)
+    low, high = _bounds(predicate, scale)
     if x.dtype.kind == "f":
         valid &= np.isfinite(x) & np.isfinite(y)
         x, y = np.where(valid, x, 0.0), np.where(valid, y, 0.0)
@@ -92,7 +87,18 @@ def holds(condition: JoinCondition, left: pa.ChunkedArray, right: pa.ChunkedArra
     return valid & np.asarray((step >= low) & (step <= high), np.bool_)
 
 
-def _scale(condition: JoinCondition, left: pa.DataType, right: pa.DataType):  # noqa: ANN202
+def _bounds(predicate: Predicate, scale: ValueScale) -> tuple[int | float, int | float]:
+    """Return the least and the greatest difference for which a distance or a band holds."""
+    match predicate:
+        case Within():
+            return -scale.at_most(predicate.distance), scale.at_most(predicate.distance)
+        case Band():
+            return scale.at_least(predicate.low), scale.at_most(predicate.high)
+    message = f"no such condition: {predicate!r}"
+    raise AssertionError(message)
+
+
+def _scale(condition: JoinCondition, left: pa.DataType, right: pa.DataType) -> ValueScale:
     return common_values(
         {
             condition.left[0]: (condition.left[1], plain(left)),

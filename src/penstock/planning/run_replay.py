@@ -74,7 +74,7 @@ def replay_plan(
             raise SchemaError(must(f'table "{name}"', "one", len(batches[name]), hint))
     running = _Running(last, shards, seed, {name: batches[name][0] for name in stored})
     moving = {name: parts for name, parts in batches.items() if name not in stored}
-    results = [project(last.row_schema.empty_table(), columns)]
+    results = []
     count = max(len(parts) for parts in moving.values())
     for number, batch in enumerate(in_step(moving), start=1):
         running.begin(batch, last=ended and number == count)

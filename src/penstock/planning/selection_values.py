@@ -69,7 +69,7 @@ def selected_rows(text: str, table: pa.Table) -> pa.ChunkedArray | pa.Array:
     holds = value_of(text, lambda _, name: table.column(name))
     if not isinstance(holds, pa.ChunkedArray | pa.Array):
         return pa.repeat(pa.scalar(bool(holds.as_py())), table.num_rows)
-    return holds.fill_null(False)
+    return pc.fill_null(holds, fill_value=False)
 
 
 def value_of(text: str, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- Arrow has no types
