@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.planning.measure import seconds_of
 from penstock.planning.pipeline import Joined, Leaf, steps_of
-from penstock.planning.tree import Filter, Single, streams_below
+from penstock.planning.tree import Filter, streams_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from penstock.planning.pipeline import Step
     from penstock.planning.plan import Plan
 
-__all__ = ["NodeMetrics", "node_metrics", "work_of"]
+__all__ = ["NodeMetrics", "modelled_cost", "node_metrics", "work_of"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class NodeMetrics:
     taken
         Rows that it took, by the name of its input.
     given
-        Rows that it gave.
+        Rows that it gave. Of the last join of a streaming query these are all that it found, before
+        conditions and windows are tested that it does not test itself.
     cost
         Its work, counted, per unit of time, at the costs of the plan; None where it is not counted.
     modelled
@@ -83,21 +84,28 @@ def make_node(
     span: float | None,
 ) -> NodeMetrics:
     """Return what one operator did in a span of time; None if that is not known."""
-    sets = sum(1 << plan.model.index(name) for name in step.members)
-    found = [node for node in plan.estimate.nodes if streams_below(node.tree) == sets]
     is_joined = isinstance(step, Joined)
-    # A selection runs where its relation is read, wherever the plan has it.
-    modelled = sum((node.cost for node in found if isinstance(node.tree, Filter) != is_joined), 0.0)
+    modelled = modelled_cost(plan, step.members, is_joined=is_joined)
     cost = None
     if span:
         if metrics is not None:
-            single = any(isinstance(node.tree, Single) for node in found)
+            single = isinstance(step, Joined) and len(step.inputs) > 2
             cost = work_of(plan, metrics, single=single) / span
         elif isinstance(step, Leaf):
             tests = sum(taken.values()) * len(step.selections) * step.share
             cost = plan.model.costs.select * tests / span
     is_known = is_joined or isinstance(step, Leaf)
     return NodeMetrics(step.name, dict(taken), given, cost, modelled if is_known else None, metrics)
+
+
+def modelled_cost(plan: Plan, members: Sequence[str], *, is_joined: bool) -> float:
+    """Return what the model says an operator costs: a join, or the selections of a relation."""
+    sets = sum(1 << plan.model.index(name) for name in members)
+    return sum(
+        node.cost
+        for node in plan.estimate.nodes
+        if streams_below(node.tree) == sets and isinstance(node.tree, Filter) != is_joined
+    )
 
 
 def work_of(plan: Plan, metrics: Metrics, *, single: bool) -> float:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from penstock.budget import Budget
     from penstock.planning.model import QueryModel
+    from penstock.planning.node_metrics import NodeMetrics
     from penstock.planning.query import Query
     from penstock.planning.run_replay import PlanReplay
     from penstock.planning.tree import Tree
@@ -263,6 +265,25 @@ class Plan:
         from penstock.planning.run_spark import run_plan  # noqa: PLC0415  # only this needs Spark
 
         return run_plan(self, frames, shards, name=name, time=time, seed=seed)
+
+    def progress(self, query: StreamingQuery, name: str = "penstock") -> tuple[NodeMetrics, ...]:
+        """Return what each join of a streaming query has done so far, inputs first.
+
+        Parameters
+        ----------
+        query
+            That was started with the frame of `stream`.
+        name
+            That `stream` was given.
+
+        Raises
+        ------
+        SpecificationError
+            If the query has no such joins.
+        """
+        from penstock.planning.plan_progress import plan_progress  # noqa: PLC0415  # needs Spark
+
+        return plan_progress(self, query, name)
 
     def __str__(self) -> str:
         """Return the tree, and whether it is feasible."""

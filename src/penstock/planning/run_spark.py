@@ -15,6 +15,7 @@ from penstock.planning.drop_hash import hashed_columns, threshold
 from penstock.planning.member_rows import SELECTED, TIME
 from penstock.planning.output import output_columns
 from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
+from penstock.planning.plan_progress import join_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.planning.pipeline import Step
     from penstock.planning.plan import Plan
 
-__all__ = ["join_names", "run_plan"]
+__all__ = ["run_plan"]
 
 
 def run_plan(
@@ -46,19 +47,13 @@ def run_plan(
     schemas = arrow_schemas(frames)
     last = pipeline_of(plan, schemas)
     columns = output_columns(parsed, schemas, time)
-    running = _Running(frames, schemas, shards, last, name=name, has_time=time is not None)
-    running.seed = seed
+    names = {}
+    if name is not None:
+        joins = [step for step in steps_of(last) if isinstance(step, Joined)]
+        names = {step.name: join_name(plan, step.members, name) for step in joins}
+    running = _Running(frames, schemas, shards, last, names, seed=seed, has_time=time is not None)
     rows = running.composed(last)
     return rows.selectExpr(*(f"{text} AS {_quoted(each)}" for each, text in columns.items()))
-
-
-def join_names(last: Step, name: str) -> dict[str, str]:
-    """Return under which name each join of a plan is observed, by the name of its step.
-
-    The last one has the name of the plan.
-    """
-    joins = [step.name for step in steps_of(last) if isinstance(step, Joined)]
-    return {each: name if each == joins[-1] else f"{name} {each}" for each in joins}
 
 
 class _Running:
@@ -70,19 +65,20 @@ class _Running:
         schemas: Mapping[str, pa.Schema],
         shards: int | None,
         last: Step,
+        names: Mapping[str, str],
         *,
-        name: str | None,
+        seed: int,
         has_time: bool,
     ) -> None:
         self._frames = frames
         self._schemas = schemas
         self._shards = shards
-        self._names = {} if name is None else join_names(last, name)
+        self._names = names  # of joins in a streaming query; none in a batch
         self._last_join = next(
             (step for step in reversed(list(steps_of(last))) if isinstance(step, Joined)), None
         )
         self._has_time = has_time
-        self.seed = 0
+        self._seed = seed
 
     def _rows(self, step: Step) -> DataFrame:
         """Return the rows that a step gives, as a join takes them."""
@@ -106,7 +102,7 @@ class _Running:
         origin = leaf.source.origin
         rows = self._frames[origin]
         if leaf.share < 1:
-            rows = rows.filter(drop_box(leaf, self._schemas[origin], self.seed))
+            rows = rows.filter(drop_box(leaf, self._schemas[origin], self._seed))
         rows = rows.alias(leaf.name)
         for text in () if leaf.marks else leaf.selections:
             rows = rows.filter(text)
