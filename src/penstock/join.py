@@ -125,6 +125,7 @@ class Join(Specification):
         shards: int | None = None,
         *,
         name: str = "penstock",
+        watermark: bool = True,
     ) -> DataFrame:
         """Run the join over streaming frames, on Spark.
 
@@ -139,6 +140,9 @@ class Join(Specification):
             can be restarted only with as many as it began with.
         name
             Under which the metrics are found: only a query with several joins needs others.
+        watermark
+            Whether the result has a watermark. Only the last join of a query may set one: give the
+            others False, so that their results can be joined further. See also `Query`.
 
         Returns
         -------
@@ -159,7 +163,7 @@ class Join(Specification):
         """
         from penstock.spark import stream  # noqa: PLC0415  # only callers of this need Spark
 
-        return stream.stream(self, frames, shards, name)
+        return stream.stream(self, frames, shards, name, watermark=watermark)
 
     def batch(self, frames: Mapping[str, DataFrame], shards: int | None = None) -> DataFrame:
         """Run the join over bounded frames, on Spark: a backfill, or a what-if.

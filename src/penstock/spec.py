@@ -18,7 +18,7 @@ from penstock.goals import Goal, LearningGoal, MaxImportance, MaxSubset, Sample
 from penstock.predicates import Equal, Predicate
 from penstock.windows import Rows
 
-__all__ = ["Specification", "Stream", "durations_of"]
+__all__ = ["ResultStream", "Specification", "Stream", "durations_of"]
 
 # Columns that a result can have besides one for each stream.
 _OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
@@ -79,6 +79,15 @@ class Stream:
                 object.__setattr__(self, name, float(value))
         named = [(f"{name} of {owner}", value) for name, value in durations_of(self)]
         _check_one_kind(named, "durations of a stream")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultStream(Stream):
+    """A stream of the results of another join, which says with them how far it has come.
+
+    Its rows may come in any order. They are never late, and rows of other streams wait for as long
+    as the join below may still give results that they join.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,6 +62,8 @@ class Alignment:
     def greatest(self, s: int) -> int | float | None:
         """Return the time that a stream has come to, or was passed at; None if it had no rows."""
         counters = self.counters[s]
+        if self._plan.sides[s].is_told:
+            return counters.told
         times = [t for t in (counters.greatest, counters.passed) if t is not None]
         return max(times, default=None)
 
@@ -96,6 +98,11 @@ class Alignment:
             for time, side in zip(times, self._plan.sides, strict=True)
             if time is not None
         )
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows ahead of the slowest stream wait."""
+        return self._align is not None
 
     def times(self, s: int) -> dict[str, Any]:
         """Return how far a stream has come, for `StreamMetrics`; the same in all shards."""

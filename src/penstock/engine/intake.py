@@ -38,6 +38,7 @@ class StreamCounters:
     reached: float | None = None  # how far the stream has come, without rows too far ahead
     greatest: int | float | None = None  # greatest time so far, in the rows of all shards
     passed: int | float | None = None  # up to where the others have gone on without it
+    told: int | float | None = None  # time before which its source has no more rows
     whole: int = 0  # rows so far, of all shards, each counted once
     late: int = 0
     bad_times: int = 0

@@ -40,6 +40,7 @@ from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
+from penstock.engine.told_clocks import note_told, settled_until, wait_for_results
 from penstock.engine.work import Work
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_of
@@ -187,9 +188,10 @@ class Operator:
         stream_progress: Sequence[StreamProgress] | None = None,
         *,
         last: bool = False,
+        told: Mapping[str, float] | None = None,
     ) -> pa.Table:
         """Join one batch and return its results; see `pieces`."""
-        pieces = self.pieces(tables, stream_progress, last=last)
+        pieces = self.pieces(tables, stream_progress, last=last, told=told)
         return pa.concat_tables([self.plan.result_schema.empty_table(), *pieces])
 
     def pieces(
@@ -198,6 +200,7 @@ class Operator:
         stream_progress: Sequence[StreamProgress] | None = None,
         *,
         last: bool = False,
+        told: Mapping[str, float] | None = None,
     ) -> Iterator[pa.Table]:
         """Join one batch and yield its results piece by piece.
 
@@ -211,8 +214,12 @@ class Operator:
             How far each stream has come, by the rows of all shards; None if there are no others.
         last
             Whether no rows will follow: then none wait for those of other streams.
+        told
+            Of streams whose sources say how far they have come: a time before which none of their
+            rows will be in later batches.
         """
         count = len(self.plan.sides)
+        settled = settled_until(self.plan, self.alignment)
         bounds = [self._bound(s, tables, stream_progress) for s in range(count)]
         given = [self._accept(s, tables, bound) for s, bound in enumerate(bounds)]
         if stream_progress is None:
@@ -231,8 +238,12 @@ class Operator:
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
+        ticks = wait_for_results(
+            self.plan, self.store.memory.streams, self.counters, settled, ticks
+        )
         for rows, passing in self.alignment.steps(given, ticks, last=last):
             yield from self._take_part(rows, passing)
+        note_told(self.plan, self.counters, told or {})
 
     def _take_part(self, given: list[Given], ticks: list[Array]) -> Iterator[pa.Table]:
         """Join the rows that take part now, and settle those that stay."""
@@ -304,7 +315,7 @@ class Operator:
             side,
             table,
             counters=counters,
-            greatest=self.alignment.greatest(s),
+            greatest=None if side.is_told else self.alignment.greatest(s),  # results are not late
             bound=bound,
         )
         return Given(table, times, good)

@@ -20,7 +20,7 @@ from penstock.engine.vectors import VectorScale, common_vectors
 from penstock.errors import SchemaError, did_you_mean, must
 from penstock.goals import MaxImportance, Sample
 from penstock.predicates import Band, Compare, Equal, Similar, Within
-from penstock.spec import durations_of
+from penstock.spec import ResultStream, durations_of
 from penstock.windows import Rows
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Side:
     idle: int | float | None = None
     matches: str | None = None  # a column that says how many results a row will give
     last_rows: int = 0  # of a window of rows; 0 for one of time
+    is_told: bool = False  # whether its source says how far it has come, whatever its rows' times
 
 
 @dataclass(frozen=True)
@@ -314,6 +315,7 @@ def _side(
         idle=None if stream.idle is None else units(stream.idle, "idle"),
         matches=matches,
         last_rows=stream.window.number if isinstance(stream.window, Rows) else 0,
+        is_told=isinstance(stream, ResultStream),
     )
 
 

@@ -62,26 +62,63 @@ def replay(
                 f"write {{{', '.join(f'{name!r}: ...' for name in spec.names)}}}",
             )
         )
-    batches = {name: _batches(name, given) for name, given in tables.items()}
-    plan = bind(spec, {name: parts[0].schema for name, parts in batches.items()})
-    check_shards(plan, shards)
-    operators = [
-        Operator(plan, shard=shard, shards=shards, aligned=True) for shard in range(shards)
-    ]
-    results = [plan.result_schema.empty_table()]
+    batches = {name: batches_of(name, given) for name, given in tables.items()}
+    shard_set = ShardSet(spec, {name: parts[0].schema for name, parts in batches.items()}, shards)
+    results = [shard_set.plan.result_schema.empty_table()]
     last = max(len(parts) for parts in batches.values())
-    for number, batch in enumerate(_in_step(batches), start=1):
-        stream_progress = progress_of_all(plan, batch) if shards > 1 else None
-        routed = route(plan, batch, shards)
-        for operator, part in zip(operators, routed, strict=True):
+    for number, batch in enumerate(in_step(batches), start=1):
+        results.extend(shard_set.pieces(batch, last=ended and number == last))
+        if callback is not None:
+            callback(shard_set.metrics())
+    return Replay(pa.concat_tables(results), shard_set.metrics())
+
+
+class ShardSet:
+    """All shards of a join in this process, batch after batch.
+
+    Parameters
+    ----------
+    spec
+        The join.
+    schemas
+        Of its streams.
+    shards
+        Into how many it is divided.
+    """
+
+    def __init__(
+        self, spec: Specification, schemas: Mapping[str, pa.Schema], shards: int = 1
+    ) -> None:
+        self.plan = bind(spec, schemas)
+        check_shards(self.plan, shards)
+        self._operators = [
+            Operator(self.plan, shard=shard, shards=shards, aligned=True) for shard in range(shards)
+        ]
+
+    def pieces(
+        self,
+        batch: Mapping[str, pa.Table],
+        *,
+        last: bool = False,
+        told: Mapping[str, float] | None = None,
+    ) -> Iterator[pa.Table]:
+        """Join one batch and yield its results; see `Operator.pieces`."""
+        shards = len(self._operators)
+        stream_progress = progress_of_all(self.plan, batch) if shards > 1 else None
+        routed = route(self.plan, batch, shards)
+        for operator, part in zip(self._operators, routed, strict=True):
             began = time.perf_counter()
-            results.extend(operator.pieces(part, stream_progress, last=ended and number == last))
+            yield from operator.pieces(part, stream_progress, last=last, told=told)
             if operator.work is not None:
                 operator.work.measure(time.perf_counter() - began)
-        if callback is not None:
-            callback(total(operator.metrics() for operator in operators))
-    metrics = total(operator.metrics() for operator in operators)
-    return Replay(pa.concat_tables(results), metrics)
+
+    def complete_until(self) -> int | float | None:
+        """Return the time from which on results can still come; None while a stream has no rows."""
+        return self._operators[0].complete_until()
+
+    def metrics(self) -> Metrics:
+        """Return what all shards have done so far."""
+        return total(operator.metrics() for operator in self._operators)
 
 
 def check_shards(plan: Plan, shards: object) -> None:
@@ -125,7 +162,14 @@ def check_shards(plan: Plan, shards: object) -> None:
         )
 
 
-def _batches(name: str, given: object) -> list[pa.Table]:
+def batches_of(name: str, given: object) -> list[pa.Table]:
+    """Return the micro-batches of a stream: one table, or a list of them.
+
+    Raises
+    ------
+    SchemaError
+        If it is something else, or the tables have different columns.
+    """
     parts: list[pa.Table] = list(given) if isinstance(given, (list, tuple)) else [given]
     for part in parts:
         if not isinstance(part, pa.Table):
@@ -150,7 +194,7 @@ def _batches(name: str, given: object) -> list[pa.Table]:
     return parts
 
 
-def _in_step(batches: Mapping[str, list[pa.Table]]) -> Iterator[dict[str, pa.Table]]:
+def in_step(batches: Mapping[str, list[pa.Table]]) -> Iterator[dict[str, pa.Table]]:
     """Yield the micro-batches; a stream whose list has ended is left out."""
     for parts in zip_longest(*batches.values()):
         yield {n: part for n, part in zip(batches, parts, strict=True) if part is not None}

@@ -7,6 +7,7 @@ from all of a stream's rows, not from the few that one shard gets.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ class StreamProgress:
     latest: Array  # greatest time in each cell
     counts: Integers  # rows in each cell
     rows: int  # all rows of the batch, also those without a usable time
+    told: int | float | None = None  # time before which the source has no more rows, if it says so
 
     def before(self, bound: float | None) -> Array:
         """Return the times before a bound; all of them if the bound is None."""
@@ -47,14 +49,16 @@ class StreamProgress:
     def to_bytes(self) -> bytes:
         """Return it as Arrow IPC, for `from_bytes`."""
         table = pa.table([self.times, self.latest, self.counts], names=["time", "latest", "count"])
-        return to_ipc(table.replace_schema_metadata({"rows": str(self.rows)}))
+        said = {"rows": self.rows} | ({} if self.told is None else {"told": self.told})
+        return to_ipc(table.replace_schema_metadata({n: json.dumps(v) for n, v in said.items()}))
 
     @staticmethod
     def from_bytes(data: bytes) -> StreamProgress:
         """Read what `to_bytes` returned."""
         table = from_ipc(data)
         times, latest, counts = (table[name].to_numpy() for name in ("time", "latest", "count"))
-        return StreamProgress(times, latest, counts, int(table.schema.metadata[b"rows"]))
+        said = {name: json.loads(value) for name, value in table.schema.metadata.items()}
+        return StreamProgress(times, latest, counts, said[b"rows"], said.get(b"told"))
 
 
 def no_progress(plan: Plan) -> StreamProgress:
@@ -89,7 +93,9 @@ def combine_progress(parts: Sequence[StreamProgress]) -> StreamProgress:
     )
     if starts.size:
         latest, counts = np.maximum.reduceat(latest, firsts), np.add.reduceat(counts, firsts)
-    return StreamProgress(starts, latest, counts, sum(part.rows for part in parts))
+    told = [part.told for part in parts if part.told is not None]
+    rows = sum(part.rows for part in parts)
+    return StreamProgress(starts, latest, counts, rows, min(told, default=None))
 
 
 def progress_of_all(plan: Plan, tables: Mapping[str, pa.Table]) -> list[StreamProgress]:

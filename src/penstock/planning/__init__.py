@@ -8,10 +8,12 @@ from penstock.planning.drop_boxes import DropBoxes
 from penstock.planning.estimate import join_cost
 from penstock.planning.measure import measure_query
 from penstock.planning.model import Condition, QueryModel, Relation, Selection
+from penstock.planning.node_metrics import NodeMetrics
 from penstock.planning.operator_costs import OperatorCosts
 from penstock.planning.plan import Plan
 from penstock.planning.query import Query
 from penstock.planning.query_statistics import QueryStatistics
+from penstock.planning.run_replay import PlanReplay
 from penstock.planning.together import JointPlan, plan_together
 from penstock.planning.waiting import Waiting, waiting_of
 
@@ -19,8 +21,10 @@ __all__ = [
     "Condition",
     "DropBoxes",
     "JointPlan",
+    "NodeMetrics",
     "OperatorCosts",
     "Plan",
+    "PlanReplay",
     "Query",
     "QueryModel",
     "QueryStatistics",

@@ -6,33 +6,33 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
+import pyarrow.parquet as pq
 import typer
 
 from penstock.budget import Budget
 from penstock.capacity.options import parse_costs, parse_share
 from penstock.errors import SpecificationError, must
 from penstock.planning.data_folder import read_folder
-from penstock.planning.drop_boxes import keep_within
-from penstock.planning.plan_text import node_words, processor_words
+from penstock.planning.plan_picture import draw_plans
+from penstock.planning.plan_text import processor_words
 from penstock.planning.query import Query
-from penstock.planning.tree import inputs_of, short
+from penstock.planning.tree import short
 from penstock.report import outputs
-from penstock.report.places import picture_place
-from penstock.report.plan_plots import OutputCurve, TreeBox, save_plan_plot
+from penstock.report.places import file_place, picture_place
 from penstock.report.terminal import Terminal
-from penstock.wording import about, percent
+from penstock.wording import about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from penstock.planning.node_metrics import NodeMetrics
     from penstock.planning.plan import Plan
-    from penstock.planning.tree import Tree
+    from penstock.planning.run_replay import PlanReplay
 
 __all__ = ["plan"]
 
 _PICTURE = "penstock-plan.png"
-_SHOWN, _DRAWN, _POINTS = 8, 4, 32
+_SHOWN = 8
 
 
 def plan(
@@ -76,6 +76,13 @@ def plan(
     output: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
     ] = Path(_PICTURE),
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.parquet",
+            help="Run the chosen plan over the sample, and write its results there.",
+        ),
+    ] = None,
     json_file: outputs.JsonOption = None,
 ) -> None:
     """Choose a plan for a query over streams with windows, from a sample of them.
@@ -90,6 +97,7 @@ def plan(
     text = _read(file)
     picture = picture_place(output, "--output", _PICTURE)
     figures = outputs.Figures(json_file)
+    results = None if run is None else _parquet_place(run)
     budget = Budget(
         cpu=parse_share(cpu, "--cpu", "80%"),
         rows=rows,
@@ -110,12 +118,18 @@ def plan(
         ranked = query.plans(statistics, budget=budget, processors=processors)
     plans = [chosen, *(each for each in ranked if each.tree != chosen.tree)]
     with terminal.step("Drawing the picture ..."):
-        _draw(picture, plans[:_DRAWN])
+        draw_plans(picture, plans)
+    replay = None
+    if results is not None:
+        with terminal.step("Running the plan ..."):
+            replay = chosen.replay(folder.tables)
+            pq.write_table(replay.result, results)
     figures.write(
         {
             "rates": dict(statistics.rates),
             "selectivities": dict(statistics.selectivities),
             "plans": [_as_json(each) for each in plans],
+            "nodes": [] if replay is None else [_node_as_json(each) for each in replay.nodes],
             "picture": str(picture),
             "penstock": version("penstock"),
         }
@@ -133,6 +147,8 @@ def plan(
         terminal.line(line)
     for remark in folder.remarks:
         terminal.say(remark)
+    if replay is not None:
+        _say_what_ran(terminal, replay, results)
     terminal.say()
     terminal.line(f"Results against the processor, and the plan: {picture}")
     figures.point_out(terminal)
@@ -182,37 +198,36 @@ def _as_json(each: Plan) -> dict[str, object]:
     }
 
 
-def _draw(picture: Path, plans: Sequence[Plan]) -> None:
-    chosen = plans[0]
-    most = 1.1 * max(min(each.full.cost for each in plans) * 2, chosen.bound)
-    processors = np.linspace(most / _POINTS, most, _POINTS)
-    curves = [
-        OutputCurve(
-            short(each.tree, each.model.names),
-            processors,
-            np.array([keep_within(each.full, each.model, float(x)).rate for x in processors]),
-        )
-        for each in plans
-    ]
-    save_plan_plot(
-        picture,
-        curves=curves,
-        bound=chosen.bound,
-        tree=_boxes(chosen, chosen.tree),
-        title="How much does each plan give with less of a processor?",
-        subtitle=_subtitle(chosen),
+def _parquet_place(given: Path) -> Path:
+    if given.suffix.lower() != ".parquet":
+        hint = "write --run results.parquet, say"
+        raise SpecificationError(must("--run", "a file that ends in .parquet", str(given), hint))
+    return file_place(given, "--run")
+
+
+def _node_as_json(node: NodeMetrics) -> dict[str, object]:
+    return {
+        "operator": node.name,
+        "taken": dict(node.taken),
+        "given": node.given,
+        "cost": node.cost,
+        "modelled": node.modelled,
+    }
+
+
+def _say_what_ran(terminal: Terminal, replay: PlanReplay, place: Path | None) -> None:
+    terminal.say()
+    terminal.table(
+        ["operator", "rows taken", "rows given", "cost, counted", "by the model"],
+        [
+            (
+                node.name,
+                f"{sum(node.taken.values()):,}",
+                f"{node.given:,}",
+                "-" if node.cost is None else processor_words(node.cost),
+                "-" if node.modelled is None else processor_words(node.modelled),
+            )
+            for node in replay.nodes
+        ],
     )
-
-
-def _subtitle(chosen: Plan) -> str:
-    needed, allowed = processor_words(chosen.full.cost), processor_words(chosen.bound)
-    left = "" if chosen.feasible else f", and gives {percent(chosen.recall)} of the results then"
-    return f"the chosen plan needs {needed} to give all results, has {allowed}{left}"
-
-
-def _boxes(chosen: Plan, tree: Tree) -> TreeBox:
-    nodes = {node.tree: node for node in chosen.estimate.nodes}
-    words, figures = node_words(
-        tree, chosen.query.parsed, chosen.model, nodes[tree], chosen.boxes.kept
-    )
-    return TreeBox(words, figures, tuple(_boxes(chosen, each) for each in inputs_of(tree)))
+    terminal.line(f"{replay.result.num_rows:,} results of the sample: {place}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.planning.parsed import JoinCondition, Source
     from penstock.planning.query import Query
 
-__all__ = ["measure_query", "window_seconds"]
+__all__ = ["measure_query", "seconds_of", "window_seconds"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -108,17 +108,23 @@ def window_seconds(source: Source) -> float:
 def _sample(query: Query, source: Source, table: pa.Table) -> _Sample:
     if source.is_table:
         return _Sample(source, table, None)
-    column = at_midnight(table.column(query.time_of(source.origin)))
+    times = seconds_of(table.column(query.time_of(source.origin)))
+    good = np.isfinite(times)
+    order = np.argsort(times[good], kind="stable")
+    rows = np.flatnonzero(good)[order]
+    return _Sample(source, table.take(pa.array(rows)), times[rows])
+
+
+def seconds_of(column: pa.ChunkedArray) -> Floats:
+    """Return a column of times in seconds, or in units of numeric time; null as NaN."""
+    column = at_midnight(column)
     kind = plain(column.type)
     scale = UNITS_PER_SECOND[kind.unit] if pa.types.is_timestamp(kind) else 1
     raw = decoded(column)
     if pa.types.is_timestamp(kind):
         raw = raw.cast(pa.int64())
-    times = raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / scale
-    good = np.isfinite(times)
-    order = np.argsort(times[good], kind="stable")
-    rows = np.flatnonzero(good)[order]
-    return _Sample(source, table.take(pa.array(rows)), times[rows])
+    times: Floats = raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / scale
+    return times
 
 
 def _rate(sample: _Sample) -> float:

@@ -16,11 +16,17 @@ from penstock.planning.waiting import waiting_of
 from penstock.wording import about, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from penstock.budget import Budget
     from penstock.planning.model import QueryModel
+    from penstock.planning.node_metrics import NodeMetrics
     from penstock.planning.query import Query
+    from penstock.planning.run_replay import PlanReplay
     from penstock.planning.tree import Tree
 
 __all__ = ["Plan", "plan_for", "ranked_plans"]
@@ -120,6 +126,164 @@ class Plan:
             f"not feasible without dropping rows: it would need {needed}{of_a}, and "
             f"{allowed} is allowed; with drop boxes it gives {percent(self.recall)} of the results"
         )
+
+    def replay(
+        self,
+        tables: Mapping[str, pa.Table | Sequence[pa.Table]],
+        shards: int = 1,
+        *,
+        ended: bool = True,
+        time: str | None = None,
+        seed: int = 0,
+    ) -> PlanReplay:
+        """Run the plan over tables, in process.
+
+        Parameters
+        ----------
+        tables
+            A table for each stream and stored table, by the names that `Query` was given. For a
+            stream also a list of tables: as many micro-batches.
+        shards
+            Parts into which each join is divided.
+        ended
+            Whether the streams end with the tables.
+        time
+            Name of a further column of the result with the time of each result's newest member.
+        seed
+            Of the drop boxes.
+
+        Returns
+        -------
+        PlanReplay
+            The result, and what each operator took and gave.
+
+        Raises
+        ------
+        SchemaError
+            If the tables do not fit the query, or it has functions that only Spark has.
+        SpecificationError
+            If the plan cannot be run.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import penstock as ps
+        >>> query = ps.Query(
+        ...     "SELECT a.id, b.price FROM asks a [RANGE 10], bids b [NOW] WHERE a.id = b.ask",
+        ...     streams={"asks": "at", "bids": "at"},
+        ... )
+        >>> tables = {
+        ...     "asks": pa.table({"id": [1, 2], "at": [0, 5]}),
+        ...     "bids": pa.table({"ask": [1, 2, 1], "at": [9, 9, 11], "price": [7, 8, 9]}),
+        ... }
+        >>> replay = query.optimize(query.measure(tables)).replay(tables)
+        >>> replay.result.to_pylist()
+        [{'id': 1, 'price': 7}, {'id': 2, 'price': 8}]
+        >>> [(node.name, node.given) for node in replay.nodes]
+        [('a', 2), ('b', 3), ('a+b', 2)]
+        """
+        from penstock.planning.run_replay import replay_plan  # noqa: PLC0415  # needs the engine
+
+        return replay_plan(self, tables, shards, ended=ended, time=time, seed=seed)
+
+    def batch(
+        self,
+        frames: Mapping[str, DataFrame],
+        shards: int | None = None,
+        *,
+        time: str | None = None,
+        seed: int = 0,
+    ) -> DataFrame:
+        """Run the plan over bounded frames, on Spark.
+
+        Parameters
+        ----------
+        frames
+            A bounded DataFrame for each stream and stored table, by the names that `Query` was
+            given.
+        shards
+            As in `Join.batch`.
+        time, seed
+            As in `replay`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of the SELECT list.
+
+        Raises
+        ------
+        SchemaError
+            If the frames do not fit the query.
+        SpecificationError
+            If the plan cannot be run.
+        """
+        from penstock.planning.run_spark import run_plan  # noqa: PLC0415  # only this needs Spark
+
+        return run_plan(self, frames, shards, name=None, time=time, seed=seed)
+
+    def stream(
+        self,
+        frames: Mapping[str, DataFrame],
+        shards: int | None = None,
+        *,
+        name: str = "penstock",
+        time: str | None = None,
+        seed: int = 0,
+    ) -> DataFrame:
+        """Run the plan over streaming frames, on Spark: one query, with as many joins as it has.
+
+        Parameters
+        ----------
+        frames
+            A streaming DataFrame for each stream, and a bounded one for each stored table, by the
+            names that `Query` was given.
+        shards
+            As in `Join.stream`, for each join.
+        name
+            Under which the metrics of the last join are found; see `progress`.
+        time
+            Name of a further column of the result with the time of each result's newest member.
+            If the times are timestamps, it has a watermark.
+        seed
+            Of the drop boxes.
+
+        Returns
+        -------
+        DataFrame
+            A streaming frame with the columns of the SELECT list.
+
+        Raises
+        ------
+        SchemaError
+            If the frames do not fit the query.
+        SpecificationError
+            If the plan cannot be run.
+        SessionError
+            If the Spark session has settings that a join cannot run with.
+        """
+        from penstock.planning.run_spark import run_plan  # noqa: PLC0415  # only this needs Spark
+
+        return run_plan(self, frames, shards, name=name, time=time, seed=seed)
+
+    def progress(self, query: StreamingQuery, name: str = "penstock") -> tuple[NodeMetrics, ...]:
+        """Return what each join of a streaming query has done so far, inputs first.
+
+        Parameters
+        ----------
+        query
+            That was started with the frame of `stream`.
+        name
+            That `stream` was given.
+
+        Raises
+        ------
+        SpecificationError
+            If the query has no such joins.
+        """
+        from penstock.planning.plan_progress import plan_progress  # noqa: PLC0415  # needs Spark
+
+        return plan_progress(self, query, name)
 
     def __str__(self) -> str:
         """Return the tree, and whether it is feasible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +12,9 @@ from penstock.errors import SchemaError, must
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["selected_share"]
+    ColumnOf: TypeAlias = Callable[[str, str], pa.ChunkedArray]
+
+__all__ = ["selected_rows", "selected_share", "value_of"]
 
 
 def selected_share(text: str, table: pa.Table) -> float:
@@ -37,10 +39,8 @@ def selected_share(text: str, table: pa.Table) -> float:
     >>> selected_share("b.price > 10 AND b.site LIKE 'b%'", table)
     0.5
     """
-    from sqlglot import parse_one  # noqa: PLC0415  # only queries need it
-
     try:
-        holds = _value(parse_one(text, dialect="spark"), table)
+        holds = _value_of(text, lambda _, name: table.column(name))
         if not isinstance(holds, pa.ChunkedArray | pa.Array):
             return 1.0 if holds.as_py() else 0.0
         true = int(pc.sum(holds.cast(pa.int64())).as_py() or 0)
@@ -53,7 +53,56 @@ def selected_share(text: str, table: pa.Table) -> float:
     return true / max(int(table.num_rows), 1)
 
 
-def _value(node: Any, table: pa.Table) -> Any:  # noqa: ANN401 -- Arrow has no types
+def selected_rows(text: str, table: pa.Table) -> pa.ChunkedArray | pa.Array:
+    """Return for which rows of a table an expression is true; null is false.
+
+    Raises
+    ------
+    SchemaError
+        As `value_of`.
+
+    Examples
+    --------
+    >>> selected_rows("b.price > 10", pa.table({"price": [5, 20, None]})).to_pylist()
+    [False, True, False]
+    """
+    holds = value_of(text, lambda _, name: table.column(name))
+    if not isinstance(holds, pa.ChunkedArray | pa.Array):
+        return pa.repeat(pa.scalar(bool(holds.as_py())), table.num_rows)
+    return pc.fill_null(holds, fill_value=False)
+
+
+def value_of(text: str, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- Arrow has no types
+    """Return the values of an expression.
+
+    Parameters
+    ----------
+    text
+        As in `selected_share`.
+    column_of
+        Returns a column, by the names of its relation and of itself.
+
+    Raises
+    ------
+    SchemaError
+        If the expression has functions that only Spark has, or does not fit the columns' types.
+    """
+    try:
+        return _value_of(text, column_of)
+    except (pa.ArrowException, KeyError, NotImplementedError) as error:
+        hint = "use plan.batch or plan.stream, or compute it from the result"
+        why = " ".join(str(error).split())
+        requirement = f"one that runs without Spark ({why})"
+        raise SchemaError(must(f'expression "{text}"', requirement, text, hint)) from error
+
+
+def _value_of(text: str, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- as above
+    from sqlglot import parse_one  # noqa: PLC0415  # only queries need it
+
+    return _value(parse_one(text, dialect="spark"), column_of)
+
+
+def _value(node: Any, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- as above
     from sqlglot import exp  # noqa: PLC0415  # as above
 
     binary: dict[type, Callable[[Any, Any], Any]] = {
@@ -81,28 +130,30 @@ def _value(node: Any, table: pa.Table) -> Any:  # noqa: ANN401 -- Arrow has no t
     }
     kind = type(node)
     if kind in binary:
-        return binary[kind](_value(node.this, table), _value(node.expression, table))
+        return binary[kind](_value(node.this, column_of), _value(node.expression, column_of))
     if kind in unary:
-        return unary[kind](_value(node.this, table))
+        return unary[kind](_value(node.this, column_of))
     value: Any
     match node:
         case exp.Column():
-            value = table.column(node.name)
+            value = column_of(node.table, node.name)
         case exp.Literal():
             value = _literal(str(node.this), is_text=node.is_string)
         case exp.Boolean():
             value = pa.scalar(bool(node.this))
         case exp.Between():
-            tested, low, high = (_value(node.args[each], table) for each in ("this", "low", "high"))
+            tested, low, high = (
+                _value(node.args[each], column_of) for each in ("this", "low", "high")
+            )
             value = pc.and_kleene(pc.greater_equal(tested, low), pc.less_equal(tested, high))
         case exp.In() if node.expressions:
-            column = _value(node.this, table)
-            options = pa.array([_value(each, table).as_py() for each in node.expressions])
+            column = _value(node.this, column_of)
+            options = pa.array([_value(each, column_of).as_py() for each in node.expressions])
             value = pc.is_in(column, options.cast(column.type))
         case exp.Is() if isinstance(node.expression, exp.Null):
-            value = pc.is_null(_value(node.this, table))
+            value = pc.is_null(_value(node.this, column_of))
         case exp.Like() if isinstance(node.expression, exp.Literal):
-            value = pc.match_like(_value(node.this, table), str(node.expression.this))
+            value = pc.match_like(_value(node.this, column_of), str(node.expression.this))
         case _:
             raise NotImplementedError(node.sql(dialect="spark"))
     return value

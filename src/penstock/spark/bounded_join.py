@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.spark.definition import Definition
+    from penstock.spark.feeding import MakeRows
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class BoundedJoin:
 
     definition: Definition
     shards: int
+    rows: MakeRows | None = None  # of the results, if they feed something else
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the results of all shards whose packed rows are in this partition."""
@@ -38,4 +40,5 @@ class BoundedJoin:
             operator = Operator(plan, shard=keys.index(key), shards=self.shards)
             given = unpack_shard(plan, packed.pop(key), self.shards)
             for piece in operator.pieces(given.tables, given.stream_progress, last=True):
-                yield from piece.to_batches()
+                made = piece if self.rows is None else self.rows(piece)
+                yield from made.to_batches()

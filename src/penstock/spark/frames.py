@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 # Spark marks a column that has a watermark by this key in its metadata.
 WATERMARK = "spark.watermarkDelayMs"
 
+COMPLETE = "__complete"
+"""Last column of results that feed another join: null in results, and how far they are in rows
+that are none."""
+
 
 def check_frames(spec: Specification, frames: object, *, streaming: bool) -> None:
     """Check that all frames are frames of the right kind.
@@ -73,7 +77,7 @@ def check_frames(spec: Specification, frames: object, *, streaming: bool) -> Non
                     f'frame of stream "{name}" must come without a watermark; got one on column '
                     f'"{field.name}"; leave out withWatermark: Stream(lateness=...) says how late '
                     f"rows may be, and the result has a watermark of its own (to join the result "
-                    f"of a join, write it to files or a topic and read these in another query)"
+                    f"of a join, give that join's stream(...) watermark=False, or write a Query)"
                 )
 
 
@@ -89,6 +93,8 @@ def arrow_schemas(frames: Mapping[str, DataFrame]) -> dict[str, pa.Schema]:
     for name, frame in frames.items():
         fields = []
         for field in frame.schema:
+            if field.name == COMPLETE:
+                continue
             try:
                 fields.extend(to_arrow_schema(StructType([field]), timezone="UTC"))
             except (PySparkException, pa.ArrowException, ValueError) as error:
@@ -131,18 +137,21 @@ def check_collations(plan: Plan, frames: Mapping[str, DataFrame]) -> None:
                 )
 
 
-def result_type(plan: Plan, frames: Mapping[str, DataFrame]) -> StructType:
+def result_type(
+    plan: Plan, frames: Mapping[str, DataFrame], *, watermark: bool = True
+) -> StructType:
     """Return Spark's type of the results: a struct for each stream, ``time`` and ``weight``.
 
-    A sample also has ``cluster``, and a join by importance has ``importance``.
+    A sample also has ``cluster``, and a join by importance has ``importance``. ``time`` is marked
+    as a column with a watermark, unless it has none.
     """
-    streams = [StructField(side.name, _nullable(frames[side.name].schema)) for side in plan.sides]
+    streams = [StructField(side.name, nullable(frames[side.name].schema)) for side in plan.sides]
     kind = plan.time.type
     time: DataType = LongType() if pa.types.is_integer(kind) else DoubleType()
     # The watermark of operators after the join is on this column; see `stream`.
     metadata = None
     if has_watermark(plan):
-        time, metadata = TimestampType(), {WATERMARK: 0}
+        time, metadata = TimestampType(), {WATERMARK: 0} if watermark else None
     elif pa.types.is_timestamp(kind):
         time = TimestampNTZType()
     return StructType(
@@ -161,14 +170,14 @@ def has_watermark(plan: Plan) -> bool:
     return bool(pa.types.is_timestamp(plan.time.type) and plan.time.type.tz is not None)
 
 
-def _nullable(kind: DataType) -> DataType:
+def nullable(kind: DataType) -> DataType:
     """Make all fields nullable: Spark cannot know which ones from Python have no nulls."""
     if isinstance(kind, StructType):
         return StructType(
-            [StructField(f.name, _nullable(f.dataType), metadata=f.metadata) for f in kind]
+            [StructField(f.name, nullable(f.dataType), metadata=f.metadata) for f in kind]
         )
     if isinstance(kind, ArrayType):
-        return ArrayType(_nullable(kind.elementType))
+        return ArrayType(nullable(kind.elementType))
     if isinstance(kind, MapType):
-        return MapType(kind.keyType, _nullable(kind.valueType))
+        return MapType(kind.keyType, nullable(kind.valueType))
     return kind

@@ -8,7 +8,7 @@ operator gets whole columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from penstock.engine.stream_progress import (
     no_progress,
     progress_of,
 )
+from penstock.spark.feeding import split_told
 from penstock.spark.shards import shard_keys
 from penstock.spark.worker import freeze_loaded_objects
 
@@ -70,10 +71,14 @@ class Packer:
 
     def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         schema = self.definition.schemas[self.stream]
+        table, told = pa.Table.from_batches(batches), None
+        if table.num_columns > len(schema):
+            table, told = split_told(plan, table)
         # Spark gives timestamps in the session's time zone. The cast keeps the instant.
-        table = pa.Table.from_batches(batches).rename_columns(schema.names).cast(schema)
+        table = table.rename_columns(schema.names).cast(schema)
         table = table.combine_chunks()
-        progress = progress_of(plan, plan.spec.names.index(self.stream), table).to_bytes()
+        known = progress_of(plan, plan.spec.names.index(self.stream), table)
+        progress = replace(known, told=told).to_bytes()
         # A shard that gets no row gets the progress too: time must advance in all shards.
         parts = route(plan, {self.stream: table}, self.shards)
         return pa.record_batch(
@@ -93,6 +98,7 @@ class ShardBatch:
 
     tables: Mapping[str, pa.Table]
     stream_progress: list[StreamProgress] | None
+    told: Mapping[str, float]
 
 
 def unpack_shard(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards: int) -> ShardBatch:
@@ -102,12 +108,16 @@ def unpack_shard(plan: Plan, packed: Iterable[tuple[str, bytes, bytes]], shards:
     for stream, encoded, rows in packed:
         tables.setdefault(stream, []).append(from_ipc(rows))
         progress.setdefault(stream, []).append(StreamProgress.from_bytes(encoded))
+    combined = [
+        combine_progress(progress[side.name]) if side.name in progress else no_progress(plan)
+        for side in plan.sides
+    ]
     return ShardBatch(
         {stream: pa.concat_tables(parts) for stream, parts in tables.items()},
-        None
-        if shards == 1
-        else [
-            combine_progress(progress[side.name]) if side.name in progress else no_progress(plan)
-            for side in plan.sides
-        ],
+        None if shards == 1 else combined,
+        {
+            side.name: each.told
+            for side, each in zip(plan.sides, combined, strict=True)
+            if each.told is not None
+        },
     )

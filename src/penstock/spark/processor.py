@@ -28,16 +28,19 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.spark.definition import Definition
 
-OUTPUT = "complete_until BIGINT, counters ARRAY<DOUBLE>, address STRING, results BINARY"
+OUTPUT = (
+    "complete_until BIGINT, complete_time STRING, counters ARRAY<DOUBLE>, address STRING, "
+    "results BINARY"
+)
 """Spark's type of what a shard yields in a micro-batch.
 
 Each row but the last has results, or their address in a file. The last row has the metrics, and up
-to which time the results are complete, in milliseconds."""
+to which time the results are complete, in milliseconds, and in the unit of the join's times."""
 
 METRICS = "metrics"
 """Name of the state variable that has each shard's counters, and the join's name."""
 
-_COLUMNS = ("complete_until", "counters", "address", "results")
+_COLUMNS = ("complete_until", "complete_time", "counters", "address", "results")
 _QUERY = "sql.streaming.queryId"
 # Results in a row, if they do not go to a file: few enough bytes for Java to hold several rows.
 _MAX_ROW_BYTES = 16 << 20
@@ -97,7 +100,9 @@ class JoinProcessor(StatefulProcessor):
         batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
         query, number = _property(_QUERY) or self._definition.id, _batch_number()
         handed_over = result_files.close_old_files(query, number)
-        yield from self._results(operator.pieces(batch.tables, batch.stream_progress))
+        yield from self._results(
+            operator.pieces(batch.tables, batch.stream_progress, told=batch.told)
+        )
         if operator.work is not None:
             # For the next micro-batch. How long Spark takes for this one's results is known then.
             seconds = time.perf_counter() - began if is_warm else 0.0
@@ -105,7 +110,12 @@ class JoinProcessor(StatefulProcessor):
         self._save(operator, shard)
         counted = counters(operator.metrics())
         self._metrics.update((self._name, counted))
-        yield _row(complete_until=_complete_until_ms(operator), counters=counted)
+        until = operator.complete_until()
+        yield _row(
+            complete_until=_complete_until_ms(operator),
+            complete_time=None if until is None else repr(until),
+            counters=counted,
+        )
 
     def _results(self, pieces: Iterator[pa.Table]) -> Iterator[pd.DataFrame]:
         """Yield rows with results, or with their addresses in a file."""

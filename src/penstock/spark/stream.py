@@ -26,6 +26,7 @@ from penstock.engine.plan import bind
 from penstock.engine.replay import check_shards
 from penstock.spark.bounded_join import BoundedJoin
 from penstock.spark.definition import Definition
+from penstock.spark.feeding import RowUnpacker, row_type
 from penstock.spark.frames import (
     arrow_schemas,
     check_collations,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.engine.plan import Plan
+    from penstock.spark.feeding import Feed
     from penstock.spec import Specification
 
 # A line to the user: Python prints warnings to standard error where no logging is set up.
@@ -53,9 +55,19 @@ _LOG = logging.getLogger("penstock")
 
 
 def stream(
-    spec: Specification, frames: Mapping[str, DataFrame], shards: int | None, name: str
+    spec: Specification,
+    frames: Mapping[str, DataFrame],
+    shards: int | None,
+    name: str,
+    *,
+    feed: Feed | None = None,
+    watermark: bool = True,
 ) -> DataFrame:
-    """Join streaming frames; see `Join.stream`."""
+    """Join streaming frames; see `Join.stream`.
+
+    With `feed` it returns the rows that are made of the results. Of a chain of joins only the last
+    may set a watermark: Spark allows one.
+    """
     plan, schemas = _bind(spec, frames, streaming=True)
     shards = _number_of_shards(plan, shards, frames, stateful=True)
     definition = Definition(spec, schemas)
@@ -66,7 +78,8 @@ def stream(
     joined = packed.groupBy("shard").transformWithStateInPandas(
         processor, OUTPUT, outputMode="Append", timeMode="None"
     )
-    if has_watermark(plan):
+    watermark = watermark and has_watermark(plan)
+    if watermark:
         # The operator itself computes the watermark: it knows each stream's lateness, and ignores
         # times that are too far ahead. So Spark's filter of late rows never sees a packed row. The
         # time column of the rows unpacked below is marked as one with a watermark, and this is the
@@ -74,18 +87,29 @@ def stream(
         joined = joined.withColumn("complete_until", F.timestamp_millis("complete_until"))
         joined = joined.withWatermark("complete_until", "0 seconds")
     joined = joined.observe(name, *aggregates(spec, "counters"))
-    return joined.mapInArrow(unpack_results, result_type(plan, frames))
+    if feed is None:
+        return joined.mapInArrow(unpack_results, result_type(plan, frames, watermark=watermark))
+    kind = row_type(plan, frames, feed, watermark=watermark)
+    return joined.mapInArrow(RowUnpacker(definition, feed), kind)
 
 
-def batch(spec: Specification, frames: Mapping[str, DataFrame], shards: int | None) -> DataFrame:
-    """Join bounded frames; see `Join.batch`."""
+def batch(
+    spec: Specification,
+    frames: Mapping[str, DataFrame],
+    shards: int | None,
+    *,
+    feed: Feed | None = None,
+) -> DataFrame:
+    """Join bounded frames; see `Join.batch`; with `feed` as in `stream`."""
     plan, schemas = _bind(spec, frames, streaming=False)
     shards = _number_of_shards(plan, shards, frames, stateful=False)
     definition = Definition(spec, schemas)
     packed = _pack(definition, frames, shards)
-    return packed.repartition(shards, "shard").mapInArrow(
-        BoundedJoin(definition, shards), result_type(plan, frames)
-    )
+    shuffled = packed.repartition(shards, "shard")
+    if feed is None:
+        return shuffled.mapInArrow(BoundedJoin(definition, shards), result_type(plan, frames))
+    kind = row_type(plan, frames, feed, watermark=False)
+    return shuffled.mapInArrow(BoundedJoin(definition, shards, feed.rows), kind)
 
 
 def _bind(

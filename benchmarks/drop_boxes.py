@@ -1,0 +1,121 @@
+"""What a row costs that a drop box drops, beside one that goes through.
+
+``python -m benchmarks.drop_boxes`` prints it.
+
+Counted is processor time of Java and of its Python processes, so that other programs matter little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import penstock as ps
+from penstock.planning.drop_boxes import DropBoxes
+from penstock.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.planning.plan import Plan
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+# So few that none is kept: all are hashed, and dropped.
+_NONE = 1e-12
+
+
+def processor_seconds() -> float:
+    """Return the processor time of all processes that this one has started, and they in turn."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid="],  # noqa: S607  # wherever the system has it
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    above = {int(pid): int(parent) for pid, parent in map(str.split, listed.splitlines())}
+    total = 0.0
+    for pid in above:
+        at = pid
+        while at in above and at != os.getpid():
+            at = above[at]
+        if at == os.getpid() and pid != at:
+            try:
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            total += sum(map(int, fields[11:15])) / _TICKS  # with children that have ended
+    return total
+
+
+def tables(rows: int) -> dict[str, pa.Table]:
+    """Return bids, and an auction for each hundred of them."""
+    chance = np.random.default_rng(0)
+    micros = pa.array(np.arange(rows) * 10).cast(pa.timestamp("us", "UTC"))
+    bids = pa.table(
+        {
+            "auction": chance.integers(0, rows // 100, rows),
+            "price": chance.uniform(1, 1000, rows),
+            "bidder": [f"bidder-{at % 9973:05}" for at in range(rows)],
+            "at": micros,
+        }
+    )
+    opened = micros.take(pa.array(np.arange(0, rows, 100)))
+    auctions = pa.table({"id": np.arange(rows // 100), "opened_at": opened})
+    return {"auctions": auctions, "bids": bids}
+
+
+def seconds(plan: Plan, frames: dict[str, DataFrame], share: float, repeats: int) -> float:
+    """Return the processor time of a plan that keeps a share of the bids."""
+    boxed = replace(plan, boxes=DropBoxes(kept={"b": share}, rate=1.0, cost=1.0, value=1.0))
+    taken = []
+    for _ in range(repeats):
+        before = processor_seconds()
+        boxed.batch(frames, shards=2).write.format("noop").mode("overwrite").save()
+        taken.append(processor_seconds() - before)
+    return median(taken)
+
+
+def main() -> None:
+    """Print what a row costs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    given = tables(options.rows)
+    query = ps.Query(
+        "SELECT a.id, b.price, b.bidder FROM auctions a [RANGE 1 SECOND], bids b [NOW] "
+        "WHERE a.id = b.auction",
+        streams={"auctions": "opened_at", "bids": "at"},
+    )
+    plan = query.optimize(
+        query.measure({name: table.slice(0, 20_000) for name, table in given.items()})
+    )
+    spark = session(cores=2)
+    with tempfile.TemporaryDirectory() as folder:
+        frames = {}
+        for name, table in given.items():
+            pq.write_table(table, f"{folder}/{name}.parquet")
+            frames[name] = spark.read.parquet(f"{folder}/{name}.parquet")
+        seconds(plan, frames, 1.0, 1)  # Java compiles
+        empty, dropped, through = (
+            seconds(plan, frames, share, options.repeats) for share in (0.0, _NONE, 1.0)
+        )
+    per = 1e6 / options.rows
+    print(f"a row that goes through: {(through - empty) * per:.3f} microseconds of a processor")
+    print(f"a row that is dropped:   {(dropped - empty) * per:.3f}")
+    print(f"share:                   {(dropped - empty) / (through - empty):.3f}")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Plans of queries on Spark: the rows of replay and of Spark's own joins, also after a restart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.errors import SchemaError
+from penstock.planning.drop_boxes import DropBoxes
+from penstock.planning.drop_hash import row_hashes
+from penstock.testing import canonical_rows
+from tests.spark.plan_streams import PLANS, ROWS, in_batches, plan_of
+from tests.spark.support import make_sources, rows_written, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.planning.plan import Plan
+
+pytestmark = pytest.mark.spark
+
+
+def expected() -> pa.Table:
+    return PLANS[0].replay(ROWS).result
+
+
+def frames_of(spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
+    sources = make_sources(folder, {name: [table] for name, table in ROWS.items()})
+    return {name: source.read(spark) for name, source in sources.items()}
+
+
+def test_all_plans_in_a_batch_give_the_rows_of_sparks_own_joins(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frames = frames_of(spark, tmp_path)
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    own = spark.sql("""
+        SELECT p.name, a.id AS auction, b.price * 2 AS twice, c.title
+        FROM people p, auctions a, bids b, categories c
+        WHERE p.id = a.seller AND a.id = b.auction AND a.category = c.id AND b.price > 20
+        AND greatest(joined_at, opened_at, at) <= joined_at + INTERVAL 60 SECONDS
+        AND greatest(joined_at, opened_at, at) <= opened_at + INTERVAL 30 SECONDS
+        AND greatest(joined_at, opened_at, at) <= at
+    """).toArrow()
+    wanted = expected()
+    assert wanted.num_rows > 50
+    assert canonical_rows(own.cast(wanted.schema)) == canonical_rows(wanted)
+    for plan in PLANS[6::6]:
+        made = plan.batch(frames, shards=2).toArrow().cast(wanted.schema)
+        assert canonical_rows(made) == canonical_rows(wanted), plan
+
+
+def stream_of(
+    spark: SparkSession, plan: Plan, sources: Mapping[str, object], folder: Path, **options: object
+) -> DataFrame:
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}  # type: ignore[attr-defined]
+    frames["categories"] = spark.createDataFrame(ROWS["categories"].to_pandas())
+    return plan.stream(frames, shards=2, **options)  # type: ignore[arg-type]
+
+
+CHAINS = ["((p ⋈ a) ⋈ select(b)) ⋈ c", "(p ⋈ (a ⋈ c)) ⋈ select(b)", "p ⋈ ((a ⋈ select(b)) ⋈ c)"]
+
+
+@pytest.mark.parametrize("text", CHAINS, ids=["table-last", "table-first", "table-between"])
+def test_a_chain_gives_the_same_rows_after_a_restart(
+    spark: SparkSession, tmp_path: Path, text: str
+) -> None:
+    plan = plan_of(text)
+    batches = in_batches(4)
+    wanted = expected()
+    assert canonical_rows(plan.replay({**batches, "categories": ROWS["categories"]}).result) == (
+        canonical_rows(wanted)
+    )
+    first: dict[str, Sequence[pa.Table]] = {name: parts[:2] for name, parts in batches.items()}
+    sources = make_sources(tmp_path, first)
+    run(stream_of(spark, plan, sources, tmp_path), tmp_path)
+    before = rows_written(spark, tmp_path, wanted.schema)
+    assert 0 < len(before) < wanted.num_rows
+    for name, parts in batches.items():
+        for part in parts[2:]:
+            sources[name].add(part)
+    query = run(stream_of(spark, plan, sources, tmp_path), tmp_path)
+    assert rows_written(spark, tmp_path, wanted.schema) == canonical_rows(wanted)
+    whole = plan.replay({**batches, "categories": ROWS["categories"]}, shards=2)
+    joins = [node for node in whole.nodes if node.metrics is not None]
+    told = plan.progress(query)
+    assert [node.name for node in told] == [node.name for node in joins]
+    for node, other in zip(told, joins, strict=True):
+        assert node.taken == other.taken
+        assert node.metrics is not None
+        assert other.metrics is not None
+        assert node.metrics.emitted == other.metrics.emitted
+
+
+def test_a_drop_box_keeps_the_rows_that_replay_keeps(spark: SparkSession, tmp_path: Path) -> None:
+    kinds = pa.table(
+        {
+            "t": pa.array([1, 2, 3, 4]).cast(pa.timestamp("us", "UTC")),
+            "small": pa.array([-1, 2, None, 7], pa.int16()),
+            "whole": pa.array([1, -(2**62), 3, None]),
+            "real": [0.5, -0.0, float("nan"), None],
+            "short": pa.array([1.5, -0.0, None, float("nan")], pa.float32()),
+            "yes": [True, False, None, True],
+            "day": pa.array([0, 20_000, -5, None], pa.int32()).cast(pa.date32()),
+            "text": ["", "four", "a text of more than thirty-two bytes, by far: äöü", None],
+            "data": [b"12345678", b"", None, bytes(range(45))],
+            "list": [[1], [], None, [2]],
+        }
+    )
+    frame = make_sources(tmp_path, {"kinds": [kinds]})["kinds"].read(spark)
+    columns = ", ".join(f"`{name}`" for name in kinds.column_names if name != "list")
+    made = frame.selectExpr(f"xxhash64(5L, 'a', {columns}) AS hash").toArrow()
+    assert sorted(made["hash"].to_pylist()) == sorted(row_hashes(kinds, "a", 5).tolist())
+
+    query = ps.Query("SELECT b.price, b.at FROM bids b [NOW]", streams={"bids": "at"})
+    full = query.optimize(query.measure(ROWS))
+    plan = replace(full, boxes=DropBoxes(kept={"b": 0.4}, rate=1.0, cost=1.0, value=1.0))
+    kept = plan.replay(ROWS).result
+    frames = {"bids": make_sources(tmp_path, {"bids": [ROWS["bids"]]})["bids"].read(spark)}
+    assert 0.3 * 600 < kept.num_rows < 0.5 * 600
+    batch = plan.batch(frames).toArrow().cast(kept.schema)
+    assert canonical_rows(batch) == canonical_rows(kept)
+
+
+def test_frames_that_do_not_fit_are_named(spark: SparkSession) -> None:
+    frames = dict.fromkeys(ROWS, spark.range(1).toDF("id"))
+    with pytest.raises(SchemaError, match=r'frame of "people" must be streaming, as spark.readStr'):
+        PLANS[0].stream(frames)
+    with pytest.raises(SchemaError, match=r'frame of "bids" must be a DataFrame of Spark; got'):
+        PLANS[0].batch(frames | {"bids": ROWS["bids"]})
+    with pytest.raises(SchemaError, match=r'column of "people" must be one of id, and only one'):
+        PLANS[0].batch(frames)
