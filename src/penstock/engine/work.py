@@ -33,8 +33,9 @@ _REVIEWS = 16
 _FEWEST, _MOST = 32, 8192
 # The first review is after so many, and each next one after twice as many, until it is usual.
 _FIRST = 8
-# Where nothing is shed, the account is looked at after as many as can be paid for even if each costs
-# so many times as much, and as many as are in memory: then a row meets at most twice as many as now.
+# Where nothing is shed, the account is looked at after as many as can be paid for even if each
+# costs so many times as much, and no more than are in memory: then a row meets at most twice as
+# many as now.
 _DEARER = 5.0
 # And reviews, which cost as much as a thousand rows, are so many arrivals apart.
 _MOST_IDLE = 1 << 17
