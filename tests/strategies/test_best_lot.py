@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from penstock.costs import Costs
 from penstock.strategies import Admit, Decision, Insert, View, strategies_for, strategies_of
 from penstock.strategies.best_lot import BestLot
 from penstock.strategies.view import WorkView
+
+if TYPE_CHECKING:
+    from penstock.predicates import Predicate
 
 COMPARING = Costs(insert=1e-6, compare=1e-6)
 INSERTING = Costs(insert=1e-3, compare=1e-6)
@@ -75,7 +79,7 @@ def test_nothing_is_decided_before_anything_is_known() -> None:
     ],
 )
 def test_without_a_name_it_is_for_three_streams_that_are_not_joined_by_equality(
-    on: ps.Predicate, streams: str, chosen: str
+    on: Predicate, streams: str, chosen: str
 ) -> None:
     join = ps.Join(
         streams={name: ps.Stream(time="t", window=10) for name in streams},
