@@ -13,7 +13,7 @@ import penstock as ps
 from benchmarks.report import Target
 from penstock.report.tables import Table
 from penstock.strategies import strategies_of
-from penstock.testing import zipf_weights
+from penstock.testing import lagged_streams, zipf_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +56,9 @@ class Case:
         Of the work that can be shed: arrivals cannot.
     duration
         In seconds.
+    lags
+        If given, keys are values that rise with time, and rows of streams that match are so far
+        apart, in seconds (`penstock.testing.lagged_streams`); weights are not used.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Case:
     costs: tuple[float, float, float, float] = (0.0, 0.9, 0.0, 0.1)
     shares: tuple[float, ...] = (0.2, 0.5)
     duration: float = 80.0
+    lags: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,36 @@ def _others(zipf: Floats) -> tuple[Case, ...]:
             duration=40.0,
         ),
         Case(
+            "three streams, Within",
+            (peaked, numbers, peaked),
+            (40.0, 40.0, 40.0),
+            (4.0, 4.0, 4.0),
+            on=ps.Within(10, a="key", b="key", c="key"),
+            duration=40.0,
+        ),
+        Case(
+            "three streams, Within, comparisons cost",
+            (peaked, numbers, peaked),
+            (40.0, 40.0, 40.0),
+            (4.0, 4.0, 4.0),
+            on=ps.Within(10, a="key", b="key", c="key"),
+            costs=(0.0, 0.1, 0.8, 0.1),
+            duration=40.0,
+        ),
+        *(
+            Case(
+                f"three streams, Within, lags{', comparisons cost' if compare == 0.8 else ''}",
+                (),
+                (60.0, 60.0, 60.0),
+                (20.0, 20.0, 20.0),
+                on=ps.Within(1, a="key", b="key", c="key"),
+                costs=(0.0, insert, compare, 1.0 - insert - compare),
+                duration=70.0,
+                lags=(0.0, 5.0, 15.0),
+            )
+            for insert, compare in ((0.3, 0.3), (0.1, 0.8))
+        ),
+        Case(
             "three streams, one 10 times as fast",
             (uniform[500][:100] * 5.0,) * 3,
             (10.0, 10.0, 100.0),
@@ -276,6 +310,12 @@ def _found(case: Case, result: pa.Table) -> int:
 
 def _tables(case: Case) -> Mapping[str, pa.Table]:
     """Make streams with Poisson arrivals; keys are drawn one by one."""
+    if case.lags:
+        made = lagged_streams(rate=case.rates, duration=case.duration, lags=case.lags, seed=1)
+        return {
+            name: table.rename_columns({"value": "key"})
+            for name, table in zip(_NAMES, made.tables.values(), strict=True)
+        }
     tables = {}
     for number, (weights, rate) in enumerate(zip(case.weights, case.rates, strict=True)):
         draw = np.random.default_rng([number, 5])

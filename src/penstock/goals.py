@@ -160,7 +160,7 @@ class MaxSubset(LearningGoal):
     )
     work_strategy_names: ClassVar[tuple[str, ...]] = (
         *("coin-flip", "insert-no-probe", "probe-no-insert", "max-subset", "by-partner"),
-        *("grub", "by-cost", "random-drop"),
+        *("grub", "by-cost", "random-drop", "best-lot"),
     )
 
 

@@ -148,7 +148,8 @@ def test_enough_work_gives_the_exact_join(name: str, workload: Workload) -> None
 def test_without_a_name_a_strategy_is_chosen(workload: Workload) -> None:
     join = workload.join(ps.MaxSubset(), budget_of(workload, 0.3))
     replay = join.replay(as_lists(in_step(Case(workload))))
-    chosen = "by-partner" if len(workload.streams) == 2 else "probe-no-insert"
+    by_lot = "probe-no-insert" if workload.on.finds_partners_only else "best-lot"
+    chosen = "by-partner" if len(workload.streams) == 2 else by_lot
     if not workload.on.has_index:
         chosen = "by-cost"
     assert replay.metrics.strategy == chosen

@@ -28,9 +28,12 @@ class Predicate(ABC):
         same names in every stream.
     has_index : bool
         Whether an index finds most partners, so that few rows of a window are compared.
+    finds_partners_only : bool
+        Whether that index finds nothing else, so that no comparison is in vain.
     """
 
     has_index: ClassVar[bool] = True
+    finds_partners_only: ClassVar[bool] = False
     by_stream: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property

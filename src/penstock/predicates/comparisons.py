@@ -47,6 +47,8 @@ class Equal(Predicate):
     ('auction_id', 'site')
     """
 
+    finds_partners_only: ClassVar[bool] = True
+
     columns: tuple[str, ...]
 
     def __init__(self, /, *columns: str, **by_stream: str | Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.strategies.age import Age
 from penstock.strategies.base import Model, Needs, Resource, Strategy
 from penstock.strategies.best import Best
+from penstock.strategies.best_lot import BestLot
 from penstock.strategies.by_cost import ByCost
 from penstock.strategies.by_partner import ByPartner
 from penstock.strategies.cluster import Cluster
@@ -71,6 +72,7 @@ __all__ = [
     "Admit",
     "Age",
     "Best",
+    "BestLot",
     "ByCost",
     "ByPartner",
     "Cluster",
@@ -146,6 +148,7 @@ WORK_STRATEGIES: Mapping[str, type[Strategy]] = {
     "grub": Grub,  # rows probe the parts of windows in which their partners are likely
     "by-cost": ByCost,  # as `grub` or as `probe-no-insert`
     "random-drop": RandomDrop,  # rows are dropped, of each stream as many as is best
+    "best-lot": BestLot,  # as `probe-no-insert` or as `random-drop`
 }
 
 # Other names that papers have for them.
@@ -167,13 +170,19 @@ _KNOWLEDGE: Mapping[str, str] = {
 
 
 def strategies_for(
-    goal: Goal, budget: Budget | None = None, streams: int = 2, *, has_index: bool = True
+    goal: Goal,
+    budget: Budget | None = None,
+    streams: int = 2,
+    *,
+    has_index: bool = True,
+    finds_partners_only: bool = True,
 ) -> tuple[Strategy, ...]:
     """Return the strategies of a goal: the one that it names, or that serves it best.
 
     Where it has one for each resource, the one for memory comes first. A budget says which
     resources are limited; without one it is memory. How many streams there are, and whether an
-    index finds partners so that comparisons cost little, matters to those that save CPU.
+    index finds partners so that comparisons cost little, or partners only, matters to those that
+    save CPU.
 
     Raises
     ------
@@ -190,7 +199,9 @@ def strategies_for(
     """
     found: tuple[Strategy, ...]
     if budget is not None and budget.cpu is not None:
-        found = _with_cpu(goal, budget, streams, has_index=has_index)
+        found = _with_cpu(
+            goal, budget, _choice_of(streams, has_index, finds_partners_only), streams
+        )
     elif not isinstance(goal.strategy, Mapping):
         found = (_one(goal, goal.strategy),)
         if type(found[0]) in WORK_STRATEGIES.values():
@@ -237,10 +248,21 @@ def strategies_of(specification: Specification) -> tuple[Strategy, ...]:
         specification.budget,
         len(specification.names),
         has_index=specification.on.has_index,
+        finds_partners_only=specification.on.finds_partners_only,
     )
 
 
-def _with_cpu(goal: Goal, budget: Budget, streams: int, *, has_index: bool) -> tuple[Strategy, ...]:
+def _choice_of(streams: int, has_index: bool, finds_partners_only: bool) -> str:  # noqa: FBT001
+    """Return the strategy for CPU of a goal that names none."""
+    if not has_index:  # every row in a window is compared, and that is what costs
+        return "by-cost"
+    if streams == 2:  # by what the model says none is better, as long as its statistics are there
+        return "by-partner"
+    # By lot. A probe that finds nothing is free only where partners alone are compared.
+    return "probe-no-insert" if finds_partners_only else "best-lot"
+
+
+def _with_cpu(goal: Goal, budget: Budget, choice: str, streams: int) -> tuple[Strategy, ...]:
     """Return the strategies for a limit of work, and for one of memory if there is one."""
     if isinstance(goal, Sample):
         return (_sampling(goal),)
@@ -260,11 +282,6 @@ def _with_cpu(goal: Goal, budget: Budget, streams: int, *, has_index: bool) -> t
                 "give rows= or memory= too, or choose another strategy",
             )
         )
-    # By what the model says none is better, as long as its statistics are there. Where every row in
-    # a window is compared, that is what costs.
-    choice = "by-partner" if streams == 2 else "probe-no-insert"
-    if not has_index:
-        choice = "by-cost"
     cpu = by_resource["cpu"] or _one(goal, choice)
     if streams > 2 and cpu.needs.match_rates:
         by_lot = [name for name, each in WORK_STRATEGIES.items() if not each.needs.match_rates]
