@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 JOIN = ps.Join(
     streams={
@@ -73,7 +73,7 @@ def make_batches() -> dict[str, list[pa.Table]]:
 
 
 def rows_at(seconds: np.ndarray, random: np.random.Generator | None) -> pa.Table:
-    keys = [None] * seconds.size
+    keys: list[int | None] = [None] * seconds.size
     if random is not None:
         keys = [None if key == 3 else int(key) for key in random.integers(0, 4, seconds.size)]
     return pa.table(
