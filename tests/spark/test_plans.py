@@ -36,6 +36,7 @@ def frames_of(spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
     return {name: source.read(spark) for name, source in sources.items()}
 
 
+@pytest.mark.slow
 def test_all_plans_in_a_batch_give_the_rows_of_sparks_own_joins(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def stream_of(
 CHAINS = ["((p ⋈ a) ⋈ select(b)) ⋈ c", "(p ⋈ (a ⋈ c)) ⋈ select(b)", "p ⋈ ((a ⋈ select(b)) ⋈ c)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", CHAINS, ids=["table-last", "table-first", "table-between"])
 def test_a_chain_gives_the_same_rows_after_a_restart(
     spark: SparkSession, tmp_path: Path, text: str
