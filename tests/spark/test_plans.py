@@ -73,12 +73,13 @@ def stream_of(spark: SparkSession, plan: Plan, sources: Mapping[str, Source]) ->
 
 def patiently(frame: DataFrame, folder: Path) -> StreamingQuery:
     """Run a query; again if the machine was too busy for Spark to start a Python process."""
-    while True:
+    for _ in range(4):
         try:
             return run(frame, folder)
         except StreamingQueryException as error:
             if TOO_BUSY not in str(error):
                 raise
+    return run(frame, folder)
 
 
 CHAINS = ["((p ⋈ a) ⋈ select(b)) ⋈ c", "(p ⋈ (a ⋈ c)) ⋈ select(b)", "p ⋈ ((a ⋈ select(b)) ⋈ c)"]
