@@ -11,6 +11,7 @@ import pytest
 
 from examples.flights import __main__ as flights
 from examples.flights import data
+from examples.market import __main__ as new_sellers
 from examples.news import __main__ as newspaper
 from examples.news import agencies
 from examples.quotes import __main__ as quotes
@@ -212,4 +213,16 @@ def test_most_stories_are_found_with_a_fifth_of_the_comparisons(
     picture = tmp_path / "stories.png"
     stories.main(["--minutes", "30", "--plot", str(picture)])
     assert "random-drop" in capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_market_prints_its_plan_and_what_each_operator_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "plan.png"
+    new_sellers.main(["--auctions", "400", "--plot", str(picture)])
+    printed = capsys.readouterr().out
+    assert printed.startswith("feasible: it needs")
+    assert re.search(r"^b +8,000 ", printed, re.MULTILINE)
+    assert re.search(r"^[\d,]+ bids on auctions of new sellers", printed, re.MULTILINE)
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from penstock import cli
+from penstock.errors import SpecificationError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,3 +113,23 @@ def test_a_folder_without_the_streams(tmp_path: Path, folder: Path) -> None:
             args=["plan", str(folder / "query.sql"), "--data", str(tmp_path)],
             standalone_mode=False,
         )
+
+
+def test_it_runs_the_chosen_plan_over_the_sample(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = QUERY.replace("[ROWS 500]", "[NOW]")
+    (tmp_path / "query.sql").write_text(text)
+    results = tmp_path / "results.parquet"
+    arguments = ["plan", str(tmp_path / "query.sql"), "--data", str(folder), "--time"]
+    arguments += ["payments=paid", "--output", str(tmp_path), "--run", str(results)]
+    cli.app(args=arguments, standalone_mode=False)
+    rows = pa.parquet.read_table(results)
+    assert rows.column_names == ["id", "amount", "name"]
+    amounts = pa.parquet.read_table(folder / "payments.parquet")["amount"].to_numpy()
+    assert rows.num_rows == (amounts > 0.5).sum()  # all are paid ten minutes after the order
+    printed = capsys.readouterr().out
+    assert "cost, counted" in printed
+    assert f"{rows.num_rows:,} results of the sample" in printed
+    with pytest.raises(SpecificationError, match=r"--run must be a file that ends in .parq"):
+        cli.app(args=[*arguments[:-1], "results.txt"], standalone_mode=False)

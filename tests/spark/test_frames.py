@@ -121,6 +121,15 @@ def test_a_watermark_is_refused(live: DataFrame) -> None:
     )
 
 
+def test_a_result_without_a_watermark_can_be_joined(live: DataFrame) -> None:
+    first = JOIN.stream({"a": live, "b": live}, name="first").selectExpr("time AS t", "a.k")
+    with pytest.raises(SchemaError, match=r"give that join's stream\(...\) watermark=False, or"):
+        JOIN.stream({"a": first, "b": live})
+    first = JOIN.stream({"a": live, "b": live}, name="first", watermark=False)
+    both = JOIN.stream({"a": first.selectExpr("time AS t", "a.k"), "b": live}, name="second")
+    assert both.columns == ["a", "b", "time", "weight"]
+
+
 @pytest.mark.parametrize(
     ("expression", "type_"),
     [
