@@ -19,6 +19,7 @@ from penstock.planning.output import selected_columns
 from penstock.planning.residual import check_condition
 from penstock.planning.tree import Filter, Pair, Read, Single, Tree, inputs_of
 from penstock.spec import ResultStream, Stream
+from penstock.windows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -309,11 +310,14 @@ class _Builder:
         for step in inputs:
             streams = [each for each in step.members if not self._sources[each].is_table]
             for name in streams if len(streams) > 1 else ():
-                stream = self._stream(self._sources[name])
+                source = self._sources[name]  # by time: `_shortest` has seen to it
                 units = to_units(
-                    stream.window, scale.units_per_second, f'window of stream "{name}"', "of times"
+                    source.duration or 0,
+                    scale.units_per_second,
+                    f'window of stream "{name}"',
+                    "of times",
                 )
-                found.append(MemberWindow(name, stream.time, units))
+                found.append(MemberWindow(name, self._stream(source).time, units))
         return tuple(found)
 
     def _shortest(self, members: Sequence[str], *, is_last: bool) -> DurationLike:
@@ -341,12 +345,9 @@ class _Builder:
         return pa.field(key.name, self._type((key.relation, key.column)))
 
 
-def window_of(source: Source) -> DurationLike:
+def window_of(source: Source) -> DurationLike | Rows:
     """Return the window of a stream, as a `Stream` has it."""
-    if source.rows is not None:
-        hint = "write [RANGE ...]: windows by rows can be planned, but not run yet"
-        raise SpecificationError(must(f'window of "{source.name}"', "by time", source.window, hint))
-    return source.duration or 0
+    return source.duration or 0 if source.rows is None else Rows(source.rows)
 
 
 def _field_of(member: str, step: Step) -> pa.Field:
