@@ -93,7 +93,9 @@ class _Running:
         self._tables: dict[str, pa.Table] = {}  # steps without streams, which never change
         self._joins = {
             step.name: ShardSet(
-                step.join, {each.name: each.row_schema for each in step.inputs}, shards
+                step.join,
+                {each.name: each.row_schema for each in step.inputs},
+                1 if step.join.has_row_windows else shards,
             )
             for step in steps_of(last)
             if isinstance(step, Joined)

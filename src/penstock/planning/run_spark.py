@@ -153,12 +153,13 @@ class _Running:
             tuple((key.name, key.relation, key.column) for key in step.rows.keys),
             joins=bool(self._names) and not is_last,
         )
+        shards = 1 if step.join.has_row_windows else self._shards
         if not self._names:
-            return stream.batch(step.join, frames, self._shards, feed=feed)
+            return stream.batch(step.join, frames, shards, feed=feed)
         return stream.stream(
             step.join,
             frames,
-            self._shards,
+            shards,
             self._names[step.name],
             feed=feed,
             watermark=is_last and self._has_time,
