@@ -31,7 +31,7 @@ class Directions:
     Examples
     --------
     >>> Directions.of([np.array([7, 8, 2]), np.array([9, 8, 6])], [4, 4], parts=2).lags.tolist()
-    [[[0.0, 0.0], [0.0, 0.0]], [[2.0, 1.0], [0.0, 0.0]]]
+    [[[0.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [0.0, 0.0]]]
     """
 
     shares: Floats
