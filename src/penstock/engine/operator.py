@@ -406,9 +406,9 @@ class Operator:
     def _interval(self) -> int:
         """Arrivals between two reviews."""
         if self.work is not None and self.limits.rows is None:
-            return self.work.interval
+            return self.work.pace.interval
         interval = review_interval(self.limits.rows)
-        return interval if self.work is None else min(interval, self.work.interval)
+        return interval if self.work is None else min(interval, self.work.pace.interval)
 
     def _review(self, rows: int) -> None:
         """Reconsider what is decided on, where so many rows may be held.

@@ -156,8 +156,8 @@ class Reviewer:
 
     def begin_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Decide again if a part of a life has gone by, and say what is made of rows to come."""
-        if self._work is not None and self._work.rests:
-            places = self._places_observed(self._work.every, at, stop)
+        if self._work is not None and self._work.pace.rests:
+            places = self._places_observed(self._work.pace.every, at, stop)
             self._sampled.append(arrivals[places])
             return
         observer = self.observer
@@ -198,7 +198,7 @@ class Reviewer:
             observer.look_at(rows, 0, rows.size)
         self._work.note(rows, *self._graded(0, rows.size))
         if observer is not None:
-            observer.end_sampled_piece(self._reached, rows.size, self._work.every)
+            observer.end_sampled_piece(self._reached, rows.size, self._work.pace.every)
 
     def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
         """Return the grades of a piece's rows, and the shares of the other stream that fit them."""
@@ -224,7 +224,7 @@ class Reviewer:
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
-        if self._work is not None and self._work.rests:
+        if self._work is not None and self._work.pace.rests:
             self._reached = stop
             if stop == arrivals.size:
                 self._take_in_sampled()
@@ -265,7 +265,7 @@ class Reviewer:
                     self._rater.rate_again(s, self._view_for_rating, observer)
                 rates = partial(match_rates, observer)
                 self._rater.rate_first(self._view_for_rating, observer, rates)
-        if self._work is not None and self._work.rests:
+        if self._work is not None and self._work.pace.rests:
             return  # all steps are taken, and will be
         before = self.decision
         self._decide()

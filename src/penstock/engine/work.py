@@ -15,6 +15,7 @@ from penstock.costs import Costs
 from penstock.engine.demand import Demand
 from penstock.engine.directions import Directions
 from penstock.engine.lives import lengths_of
+from penstock.engine.pace import Pace
 from penstock.engine.whole_output import WholeOutput
 from penstock.statistics.measured_costs import MeasuredCosts
 from penstock.statistics.work_account import WorkAccount
@@ -28,23 +29,6 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
 
-# Reviews in the shortest life, and the arrivals between two of them.
-_REVIEWS = 16
-_FEWEST, _MOST = 32, 8192
-# The first review is after so many, and each next one after twice as many, until it is usual.
-_FIRST = 8
-# Where nothing is shed, the account is looked at after as many as can be paid for even if each
-# costs so many times as much, and no more than are in memory: then a row meets at most twice as
-# many as now.
-_DEARER = 5.0
-# And reviews, which cost as much as a thousand rows, are so many arrivals apart.
-_MOST_IDLE = 1 << 17
-# One of so many rows is observed meanwhile, so that there are no more than so many between two
-# looks. Primes: where streams take turns, each is observed.
-_OBSERVED = 31, 61, 127, 251, 509
-_MANY_OBSERVED = 256
-# The most work with which that is so, as a share of what is allowed.
-_LITTLE = 0.5
 # How fast, in lives, the allowance that is shared out is corrected, and how far. What is inserted
 # has its effect within a life, and which parts of windows are probed has it at once.
 _GAIN, _GAIN_AT_ONCE = 0.1, 1.0
@@ -61,7 +45,7 @@ _UNSURE = 0.25
 
 
 class Work:
-    """The account of one shard, and when it is looked at.
+    """The account of one shard, and what follows from it.
 
     Parameters
     ----------
@@ -80,10 +64,8 @@ class Work:
         What is allowed, and what was spent.
     demand
         What arrivals need.
-    interval
-        Arrivals until the next review, or until the account is looked at.
-    every
-        One of so many rows is observed until then.
+    pace
+        When it is reviewed.
     costs
         Of the steps, in units of time.
     measured
@@ -107,16 +89,17 @@ class Work:
         self.unit = plan.work.unit
         self.costs = plan.work.costs or Costs.usual().times(self.unit)
         self.account = WorkAccount(plan.work.share, plan.work.burst)
-        self.interval = self._usual = _FIRST
-        self._reviewed: tuple[float, float | None] = 0.0, None  # arrivals and time, at a review
-        # Arrivals, work and time when the account was looked at last and all was well, or reviewed.
-        self._looked = 0.0, 0.0, 0.0
-        self.every = 1
-        # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
-        self._limits_memory = bool(budget and budget.limits_memory)
-        self._observes_all = plan.is_sample or self._limits_memory
+        self._reviewed: float | None = None  # the time of the last review
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
+        # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
+        self._limits_memory = bool(budget and budget.limits_memory)
+        self.pace = Pace(
+            self.account,
+            self._lives,
+            may_rest=not plan.is_sample,
+            observes_all=plan.is_sample or self._limits_memory,
+        )
         self.demand = Demand(store, self._lives)
         self._directions = Directions(store, lags) if lags else None
         self._passed = 0.0  # time from the first review on
@@ -131,20 +114,20 @@ class Work:
 
     def note(self, arrivals: Array, grades: Integers | None, fitting: Floats | None) -> None:
         """Note rows that were observed; see `Demand.note`."""
-        self.demand.note(arrivals, grades, fitting, self.every)
+        self.demand.note(arrivals, grades, fitting, self.pace.every)
 
     def review(self) -> None:
         """Take in what was counted since the last review."""
         memory = self._store.memory
         now = self._now
-        before = self._reviewed[1]
+        before = self._reviewed
         if memory.rule["arrivals"][0] == 0:
             return
         self._book(now)
         passed = 0.0 if before is None else now - before
         if before is None:
-            self._reviewed = 0.0, now
-            self._looked = 0.0, 0.0, now
+            self._reviewed = now
+            self.pace.begin(now)
         if passed <= 0.0:
             return
         self._passed += passed
@@ -160,77 +143,41 @@ class Work:
         error = min(max(kept, 0.0), 1.0) - _KEPT
         gain = _GAIN if self._last.probe.sub_windows is None else _GAIN_AT_ONCE
         self._trim = float(np.clip(self._trim + gain * error * passed / self._longest, *_TRIMS))
-        lasts = self._lives[self._lives > 0].min(initial=np.inf)
-        usual = _FEWEST
-        if np.isfinite(lasts):
-            arrivals = self.demand.rates.sum() * lasts / _REVIEWS
-            usual = int(min(_MOST, max(_FEWEST, 2 ** int(np.log2(max(arrivals, 1.0))))))
-        self._usual = self.interval = min(usual, 2 * self._usual)
-        self._reviewed = float(self._booked[0]), now
-        self._rest()
+        self._reviewed = now
+        self.pace.review(
+            float(self._booked[0]),
+            now,
+            rate=float(self.demand.rates.sum()),
+            held=self._held,
+            sheds=self._last.sheds_arrivals,
+        )
 
     def look(self) -> bool:
         """Charge what was counted while all rows take all steps; return whether they still may.
 
         Much cheaper than a review, which it saves: what was observed is taken in at the next one.
         """
-        if not self.rests:
+        if not self.pace.rests:
             return False
         self._book(self._now)
-        paid_for = self._paid_for()
-        is_long_ago = self._booked[0] - self._reviewed[0] >= _MOST_IDLE
-        if is_long_ago or paid_for <= self._usual:
-            return False
-        self._rest_until(paid_for)
-        return True
+        return self.pace.look(float(self._booked[0]), self._now, held=self._held)
 
-    def _rest(self) -> None:
-        """Review and observe less while far more work is allowed than is done."""
-        self.every = 1
-        paid_for = self._paid_for()
-        is_sample = self._whole is not None  # which does little because it was decided so
-        if not is_sample and not self._last.sheds_arrivals and paid_for > self.interval:
-            self._rest_until(paid_for)
-            if not self._observes_all:
-                wanted = self.interval // _MANY_OBSERVED
-                self.every = next((each for each in _OBSERVED if each >= wanted), _OBSERVED[-1])
-        self._looked = float(self._booked[0]), self.account.spent, self._now
-
-    def _paid_for(self) -> float:
-        """Return for how many arrivals the account pays, each much dearer than those of late.
-
-        0 if these have cost much of what was allowed meanwhile.
-        """
-        arrivals, spent, time = self._looked
-        spent = self.account.spent - spent
-        if spent > _LITTLE * self.account.share * (self._now - time):
-            return 0.0
-        came = float(self._booked[0]) - arrivals
-        return self.account.credit * came / (_DEARER * spent) if spent else np.inf
-
-    def _rest_until(self, paid_for: float) -> None:
-        """Look at the account again after so many arrivals, or fewer."""
-        held = int(self._store.memory.streams["held"].sum())
-        self.interval = int(min(_MOST_IDLE, paid_for, max(held, self._usual)))
-        self._looked = float(self._booked[0]), self.account.spent, self._now
+    @property
+    def _held(self) -> int:
+        """Rows in memory."""
+        return int(self._store.memory.streams["held"].sum())
 
     @property
     def _now(self) -> float:
         """The stream time that it is."""
         return float(self._store.memory.streams["clock"].max())
 
-    @property
-    def rests(self) -> bool:
-        """Whether so much more work is allowed than is done that nothing has to be decided."""
-        return self.every > 1
-
     def act_on(self, decision: Decision) -> None:
         """Note what was decided: where rows are shed, all are observed, and it is reviewed soon."""
         self.resume(decision)
         if decision.sheds_arrivals:
             self._inserts_all &= decision.probe.sub_windows is not None
-            self._observes_all = True
-            self.every, self.interval = 1, min(self.interval, self._usual)
+            self.pace.shed()
 
     def resume(self, decision: Decision) -> None:
         """Go on with what was decided before a restart."""
@@ -331,7 +278,7 @@ class Work:
             least = _LEAST_SHARED * self.account.share
         elif self._lives.size == 2:
             ahead = demand.found_ahead(self.account.now or 0.0, self._longest)
-        soon = 2.0 * self.interval / max(float(demand.rates.sum()), 1e-300)
+        soon = 2.0 * self.pace.interval / max(float(demand.rates.sum()), 1e-300)
         return WorkView(
             capacity=max(capacity, least),
             at_once=max(self.account.capacity(soon) - self._other_work(), 0.0),
@@ -378,12 +325,8 @@ class Work:
             "account": self.account.save(),
             "loop": [record["credit"].item(), record["now"].item()],
             "demand": self.demand.save(),
-            "interval": self.interval,
-            "usual": self._usual,
-            "reviewed": list(self._reviewed),
-            "looked": list(self._looked),
-            "every": self.every,
-            "observes_all": self._observes_all,
+            "pace": self.pace.save(),
+            "reviewed": self._reviewed,
             "inserts_all": self._inserts_all,
             "passed": self._passed,
             "trim": self._trim,
@@ -398,9 +341,8 @@ class Work:
         """Go on where the saved one stopped."""
         self.account.restore(saved["account"])
         self.demand.restore(saved["demand"])
-        self.interval, self.every = saved["interval"], saved["every"]
-        self._usual, self._observes_all = saved["usual"], saved["observes_all"]
-        self._reviewed, self._looked = tuple(saved["reviewed"]), tuple(saved["looked"])
+        self.pace.restore(saved["pace"])
+        self._reviewed = saved["reviewed"]
         self._passed, self._trim = saved["passed"], saved["trim"]
         self._inserts_all = saved["inserts_all"]
         self._booked = np.array(saved["booked"])
