@@ -57,8 +57,7 @@ class Pair:
 SPAN = 120  # seconds from the first to the last row of a file
 PAIRS = (
     Pair(left=30, right=10, shards=1, runs=1),
-    Pair(left=0, right=45, shards=2, runs=3, step=70),
-    Pair(left=60, right=60, shards=3, runs=2, step=100),
+    Pair(left=60, right=45, shards=3, runs=2, step=100),
 )
 
 

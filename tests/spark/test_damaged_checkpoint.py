@@ -166,16 +166,10 @@ def java_codec(spark: SparkSession) -> tuple[Any, Any]:
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            b"rows/",
-            "key",
-            'chunk ".ows/./.*" of the saved state must be one that its head knows;',
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
             b'"join"', "key", 'chunk ".*" of the saved state must be', marks=pytest.mark.slow
         ),
     ],
-    ids=["head", "rows", "name of rows", "key of head"],
+    ids=["head", "rows", "key of head"],
 )
 def test_a_damaged_byte_that_only_penstock_finds(
     spark: SparkSession, stopped: Stopped, tmp_path: Path, mark: bytes, place: str, message: str
