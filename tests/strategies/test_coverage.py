@@ -32,14 +32,14 @@ def is_covered(strategy: str | None, seed: int) -> bool:
 
 
 def test_true_recall_is_in_the_interval() -> None:
-    """Of 200 replays: 95 % with a standard error of 1.5 %, of which three are allowed."""
-    covered = sum(is_covered(None, seed) for seed in range(200))
-    assert 0.905 <= covered / 200 <= 0.995
+    """Of 100 replays each: 95 % with a standard error of 2.2 %, of which three are allowed."""
+    for strategy in (None, "age"):
+        covered = sum(is_covered(strategy, seed) for seed in range(100))
+        assert 0.885 <= covered / 100 <= 1
 
 
-# A thousand replays of the join's own choice would take eight minutes.
+# A thousand replays of `age` would take three minutes, and of the join's own choice eight.
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["fifo", "age"])
-def test_true_recall_is_in_the_interval_in_a_thousand_replays(strategy: str) -> None:
-    covered = sum(is_covered(strategy, seed) for seed in range(1000))
+def test_true_recall_is_in_the_interval_in_a_thousand_replays() -> None:
+    covered = sum(is_covered("fifo", seed) for seed in range(1000))
     assert 0.93 <= covered / 1000 <= 0.97
