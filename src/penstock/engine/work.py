@@ -97,7 +97,8 @@ class Work:
         self.pace = Pace(
             self.account,
             self._lives,
-            may_rest=not plan.is_sample,
+            # Where parts of windows are chosen, comparisons cost far more than reviews.
+            may_rest=not plan.is_sample and lags <= 1,
             observes_all=plan.is_sample or self._limits_memory,
         )
         self.demand = Demand(store, self._lives)

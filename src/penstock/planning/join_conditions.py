@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from penstock.planning.sql_conditions import equal_columns
+from penstock.planning.equal_columns import equal_columns
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 
 from penstock.errors import SpecificationError, did_you_mean, must
+from penstock.planning.equal_columns import implied
 from penstock.planning.parsed import JoinCondition, Parsed, Source, StreamSelection
-from penstock.planning.sql_conditions import implied, read_condition, spell
+from penstock.planning.sql_conditions import read_condition, spell
 from penstock.planning.sql_windows import WindowText, place, split_windows
 from penstock.windows import Rows
 

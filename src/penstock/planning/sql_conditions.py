@@ -1,4 +1,4 @@
-"""Conditions between two relations: from SQL to predicates, and those that follow from others."""
+"""Conditions between two relations: from SQL to predicates."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from penstock.planning.parsed import JoinCondition
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from penstock.predicates import Number
 
-__all__ = ["implied", "read_condition", "spell"]
+__all__ = ["read_condition", "spell"]
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -114,29 +112,3 @@ def _number(node: exp.Expr) -> Number | None:
         return None
     text = str(node.this)
     return int(text) if text.isdigit() else float(text)
-
-
-def implied(conditions: Sequence[JoinCondition]) -> Iterator[JoinCondition]:
-    """Yield equalities that follow from others: a.x = c.z from a.x = b.y and b.y = c.z."""
-    for members in equal_columns(conditions):
-        said = {frozenset([each.left, each.right]) for each in conditions}
-        for at, right in enumerate(members):
-            for left in members[:at]:
-                if left[0] != right[0] and frozenset([left, right]) not in said:
-                    text = f"{left[0]}.{left[1]} = {right[0]}.{right[1]}"
-                    predicate = Equal(**{left[0]: left[1], right[0]: right[1]})
-                    yield JoinCondition(left, right, predicate, text, follows=True)
-
-
-def equal_columns(conditions: Sequence[JoinCondition]) -> list[list[tuple[str, str]]]:
-    """Return the columns that are equal to each other, in groups, in the order of the query."""
-    groups: list[list[tuple[str, str]]] = []
-    for each in conditions:
-        if not isinstance(each.predicate, Equal):
-            continue
-        touched = [group for group in groups if each.left in group or each.right in group]
-        merged = list(
-            dict.fromkeys([*(c for group in touched for c in group), each.left, each.right])
-        )
-        groups = [group for group in groups if group not in touched] + [merged]
-    return groups
