@@ -26,7 +26,6 @@ pytestmark = pytest.mark.spark
     [
         "ijoin",
         pytest.param("worth", marks=pytest.mark.slow),
-        pytest.param("greedy", marks=pytest.mark.slow),
     ],
 )
 def test_importance_that_changes_survives_a_restart(

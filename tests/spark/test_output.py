@@ -129,9 +129,7 @@ def window_counts(expected: Replay, until: datetime) -> Counter[datetime]:
     return counts
 
 
-@pytest.mark.parametrize(
-    ("shards", "wrong_clock"), [pytest.param(1, False, marks=pytest.mark.slow), (3, True)]
-)
+@pytest.mark.parametrize(("shards", "wrong_clock"), [(3, True)])
 def test_windows_of_time_are_complete_when_the_watermark_has_passed(
     spark: SparkSession, tmp_path: Path, shards: int, wrong_clock: bool
 ) -> None:

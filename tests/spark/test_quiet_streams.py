@@ -27,7 +27,7 @@ def at(*times: int | None) -> pa.Table:
     return pa.table({"t": pa.array(times, pa.int64()), "k": keys}, SCHEMA)
 
 
-@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("shards", [3])
 def test_micro_batches_without_rows(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     batches = {
         "a": [at(), at(1, 2), at(), at(), at(None, None), at(6, 30)],

@@ -92,7 +92,8 @@ CHANGES: dict[str, dict[str, Any]] = {
 # Slow, because Spark tries a failed task again, in a new worker. tests/engine/test_state_errors.py
 # checks all messages, and is fast.
 @pytest.mark.parametrize(
-    "kinds", [("window",), pytest.param(tuple(CHANGES), marks=pytest.mark.slow)]
+    "kinds",
+    [tuple(CHANGES)],
 )
 def test_another_join_is_refused(
     spark: SparkSession, stopped: Stopped, tmp_path: Path, kinds: tuple[str, ...]
@@ -175,7 +176,8 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize(
-    "kinds", [("one more",), pytest.param(tuple(COLUMNS), marks=pytest.mark.slow)]
+    "kinds",
+    [tuple(COLUMNS)],
 )
 def test_other_columns_are_refused(
     spark: SparkSession, stopped: Stopped, tmp_path: Path, kinds: tuple[str, ...]
@@ -191,12 +193,7 @@ def test_other_columns_are_refused(
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        (2, (3,)),
-        pytest.param(1, (2,), marks=pytest.mark.slow),
-        pytest.param(2, (1,), marks=pytest.mark.slow),
-        pytest.param(3, (2,), marks=pytest.mark.slow),
-    ],
+    [(2, (3,)), (2, (1,))],
 )
 def test_another_number_of_shards_is_refused(
     spark: SparkSession,
@@ -214,7 +211,7 @@ def test_another_number_of_shards_is_refused(
     assert_goes_on(spark, stopped, tmp_path)
 
 
-@pytest.mark.parametrize("partitions", ["1", "5"])
+@pytest.mark.parametrize("partitions", ["5"])
 def test_another_number_of_partitions_changes_nothing_if_shards_are_given(
     spark: SparkSession, stopped: Stopped, tmp_path: Path, partitions: str
 ) -> None:
