@@ -35,7 +35,7 @@ class Sizes:
     rounds: int
 
 
-FULL = Sizes(rows=1_000_000, window_rows=50_000, keys=10_000, batches=10, rounds=5)
+FULL = Sizes(rows=500_000, window_rows=50_000, keys=20_000, batches=10, rounds=5)
 QUICK = Sizes(rows=4_000, window_rows=1_000, keys=200, batches=2, rounds=1)
 
 
@@ -136,12 +136,16 @@ def run(*, quick: bool, say: Say) -> Work:
             goal = ps.MaxSubset(strategy=name)
             joins[budget, name] = replace(join, goal=goal, budget=limits)
     runs = {key: partial(each.replay, batches) for key, each in joins.items()}
+    # The first of a round gets its memory from the system, and the others find it ready.
+    first = {"first of a round": next(iter(runs.values()))}
     turns = take_turns(
-        {f"{name}, {budget}": each for (budget, name), each in runs.items()},
+        first | {f"{name}, {budget}": each for (budget, name), each in runs.items()},
         _results,
         sizes.rounds,
         say,
     )
+    for name in first:
+        del turns[name]
     base = next(iter(turns.values()))
     say("loop")
     loops = [steps_of(each, exact.arrived)[1].nanoseconds for each in runs.values()]
