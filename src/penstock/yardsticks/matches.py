@@ -162,8 +162,8 @@ def _pairs(
     # a span of ranks within that key, and one sorted array holds them all.
     order = np.argsort(second, kind="stable")
     ranked = second[order]
-    since = np.searchsorted(ranked, _shifted(first, -windows[1]), "left")
-    until = np.searchsorted(ranked, _shifted(first, windows[0]), "right")
+    since = np.searchsorted(ranked, _at_least(first, windows[1]), "left")
+    until = np.searchsorted(ranked, _at_most(first, windows[0]), "right")
     size = second.size + 1
     keyed = codes[first.size :][order] * size + np.arange(second.size)
     by_key = np.argsort(keyed)
@@ -180,10 +180,17 @@ def _pairs(
     return left[joined], right[joined]
 
 
-def _shifted(times: Times, by: float) -> Times:
-    """Shift times; floats a little further, so that no pair is lost by rounding."""
+def _at_least(times: Times, window: float) -> Times:
+    """Return `times - window`; floats a little less, so that no pair is lost by rounding."""
     if times.dtype.kind != "f":
-        return times + (int(by) if by >= 0 else -int(-by))
-    further = by + np.copysign(np.spacing(np.abs(np.float64(by))), by)
-    shifted: Times = np.nextafter(times + further, np.copysign(np.inf, by))
-    return shifted
+        return times - int(window)
+    earlier: Times = np.nextafter(times - np.nextafter(np.float64(window), np.inf), -np.inf)
+    return earlier
+
+
+def _at_most(times: Times, window: float) -> Times:
+    """Return `times + window`; floats a little more, so that no pair is lost by rounding."""
+    if times.dtype.kind != "f":
+        return times + int(window)
+    later: Times = np.nextafter(times + np.nextafter(np.float64(window), np.inf), np.inf)
+    return later
