@@ -18,6 +18,7 @@ from benchmarks import (
     harvesting,
     importance,
     memory,
+    memory_choice,
     shedding,
     similar,
     window,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "memory": memory.run,
     "shedding": shedding.run,
     "choice": choice.run,
+    "memory-choice": memory_choice.run,
     "importance": importance.run,
     "work": work.run,
 }

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import penstock as ps
 from benchmarks.report import Target
+from examples.flights.data import departures
 from penstock.report.tables import Table
 from penstock.strategies import strategies_of
 from penstock.testing import lagged_streams, zipf_weights
@@ -59,6 +61,13 @@ class Case:
     lags
         If given, keys are values that rise with time, and rows of streams that match are so far
         apart, in seconds (`penstock.testing.lagged_streams`); weights are not used.
+    deviations
+        With lags: the noise of the values.
+    burst
+        In the middle third so many times as many rows come.
+    days
+        If given, streams are the departures from New York in so many days of 2013: a plane that has
+        left is seen again. Keys are planes; weights and rates are not used. Times are in hours.
     """
 
     name: str
@@ -70,6 +79,9 @@ class Case:
     shares: tuple[float, ...] = (0.2, 0.5)
     duration: float = 80.0
     lags: tuple[float, ...] = ()
+    deviations: tuple[float, ...] = (2.0, 2.0, 50.0)
+    burst: float = 1.0
+    days: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,7 +176,7 @@ def cases(*, quick: bool) -> tuple[Case, ...]:
         )
         for name, order in orders.items()
     )
-    return (*grid, *_others(zipf))
+    return (*grid, *_others(zipf), *_skews_and_windows(), *_rising(), *_flights())
 
 
 def _costs_of_the_paper(left: Floats, right: Floats) -> tuple[float, float, float, float]:
@@ -267,6 +279,57 @@ def _others(zipf: Floats) -> tuple[Case, ...]:
     )
 
 
+def _skews_and_windows() -> tuple[Case, ...]:
+    """Return other skews, few keys, bursts, and windows on one stream alone."""
+    pair = (40.0, 60.0)
+    five = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    cases = []
+    for skew in (0.5, 1.5, 2.0):
+        weights = zipf_weights(100, skew)
+        mixed = weights[np.random.default_rng(1).permutation(100)]
+        for name, other in (("direct", weights), ("none", mixed), ("inverse", weights[::-1])):
+            cases.append(Case(f"Zipf {skew:g}, {name}", (weights, other), pair, duration=50.0))
+    zipf = zipf_weights(100, 1.0)
+    mixed = zipf[np.random.default_rng(3).permutation(100)]
+    return (
+        *cases,
+        Case("5 keys", (five, five), pair),
+        Case("5 keys, inverse", (five, five[::-1]), pair),
+        Case("a window on the first stream alone", (zipf, mixed), pair, (5.0, 0.0)),
+        Case("a window on the second stream alone", (zipf, mixed), pair, (0.0, 5.0)),
+        Case("five times as many for a while", (zipf, mixed), pair, burst=5.0, duration=60.0),
+    )
+
+
+def _rising() -> tuple[Case, ...]:
+    """Return streams of values that rise: what came before says nothing, or the contrary."""
+    return tuple(
+        Case(
+            f"Within, rising values, lags {lags[0]:g} and {lags[1]:g}, noise {noise:g}",
+            (),
+            (60.0, 60.0),
+            (20.0, 20.0),
+            on=ps.Within(2, a="key", b="key"),
+            costs=costs,
+            shares=(0.3,),
+            duration=100.0,
+            lags=lags,
+            deviations=(noise, noise),
+        )
+        for noise in (2.0, 50.0)
+        for lags in ((0.0, 5.0), (5.0, 0.0), (0.0, 0.0))
+        for costs in ((0.0, 0.9, 0.0, 0.1), (0.0, 0.3, 0.3, 0.4))
+    )
+
+
+def _flights() -> tuple[Case, ...]:
+    """Return real streams: planes that leave New York, and leave it again within two days."""
+    return tuple(
+        Case(f"planes, {name}", (), (1.0, 1.0), windows, duration=30 * 24.0, days=30)
+        for name, windows in (("two days", (48.0, 0.0)), ("two days, both ways", (48.0, 48.0)))
+    )
+
+
 def run(*, quick: bool, say: Say) -> Choice:
     """Measure."""
     points: list[Point] = []
@@ -311,19 +374,46 @@ def _found(case: Case, result: pa.Table) -> int:
 def _tables(case: Case) -> Mapping[str, pa.Table]:
     """Make streams with Poisson arrivals; keys are drawn one by one."""
     if case.lags:
-        made = lagged_streams(rate=case.rates, duration=case.duration, lags=case.lags, seed=1)
+        made = lagged_streams(
+            rate=case.rates,
+            duration=case.duration,
+            lags=case.lags,
+            deviations=case.deviations[: len(case.lags)],
+            seed=1,
+        )
         return {
             name: table.rename_columns({"value": "key"})
-            for name, table in zip(_NAMES, made.tables.values(), strict=True)
+            for name, table in zip(_NAMES, made.tables.values(), strict=False)
         }
+    if case.days:
+        return _planes(case.days)
     tables = {}
     for number, (weights, rate) in enumerate(zip(case.weights, case.rates, strict=True)):
         draw = np.random.default_rng([number, 5])
-        rows = draw.poisson(rate * case.duration)
-        times = np.sort(draw.random(rows) * case.duration)
+        rows = draw.poisson(rate * case.duration * (2.0 + case.burst) / 3.0)
+        times = _in_bursts(np.sort(draw.random(rows)), case.burst) * case.duration
         tables[_NAMES[number]] = pa.table(
             {"time": times, "key": draw.choice(weights.size, rows, p=weights)}
         )
+    return tables
+
+
+def _in_bursts(drawn: Floats, burst: float) -> Floats:
+    """Return times of [0, 1), of which so many times as many are in the middle third."""
+    edges = np.cumsum([0.0, 1.0, burst, 1.0]) / (2.0 + burst)
+    times: Floats = np.interp(drawn, edges, np.arange(4) / 3.0)
+    return times
+
+
+def _planes(days: int) -> dict[str, pa.Table]:
+    """Return planes by when they have left, in hours, and by when they leave."""
+    flights = departures(days)
+    tables = {}
+    for name, column in (("a", "gone_at"), ("b", "departed_at")):
+        seconds = flights[column].cast(pa.timestamp("s", tz="UTC")).cast(pa.int64()).to_numpy()
+        hours = (seconds - seconds.min()) / 3600.0
+        table = pa.table({"time": hours, "key": flights["tailnum"]})
+        tables[name] = table.filter(pc.field("key").is_valid()).sort_by("time")
     return tables
 
 

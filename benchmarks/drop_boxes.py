@@ -74,22 +74,31 @@ def tables(rows: int) -> dict[str, pa.Table]:
     return {"auctions": auctions, "bids": bids}
 
 
-def seconds(plan: Plan, frames: dict[str, DataFrame], share: float, repeats: int) -> float:
-    """Return the processor time of a plan that keeps a share of the bids."""
+def batch(plan: Plan, frames: dict[str, DataFrame], share: float) -> DataFrame:
+    """Return a plan that keeps a share of the bids, as a batch."""
     boxed = replace(plan, boxes=DropBoxes(kept={"b": share}, rate=1.0, cost=1.0, value=1.0))
-    taken = []
-    for _ in range(repeats):
-        before = processor_seconds()
-        boxed.batch(frames, shards=2).write.format("noop").mode("overwrite").save()
-        taken.append(processor_seconds() - before)
-    return median(taken)
+    return boxed.batch(frames, shards=2)
+
+
+def in_turns(cases: dict[str, DataFrame], repeats: int) -> dict[str, float]:
+    """Return the processor time of each case: the median of runs that take turns.
+
+    The first two rounds do not count: Java compiles.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(repeats + 2):
+        for name, frame in cases.items():
+            before = processor_seconds()
+            frame.write.format("noop").mode("overwrite").save()
+            taken[name].append(processor_seconds() - before)
+    return {name: median(each[2:]) for name, each in taken.items()}
 
 
 def main() -> None:
     """Print what a row costs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=8)
     options = parser.parse_args()
     given = tables(options.rows)
     query = ps.Query(
@@ -106,14 +115,23 @@ def main() -> None:
         for name, table in given.items():
             pq.write_table(table, f"{folder}/{name}.parquet")
             frames[name] = spark.read.parquet(f"{folder}/{name}.parquet")
-        seconds(plan, frames, 1.0, 1)  # Java compiles
-        empty, dropped, through = (
-            seconds(plan, frames, share, options.repeats) for share in (0.0, _NONE, 1.0)
+        taken = in_turns(
+            {
+                "empty": batch(plan, frames, 0.0),
+                "nothing": frames["bids"].where("FALSE"),
+                "read": frames["bids"],
+                "dropped": batch(plan, frames, _NONE),
+                "through": batch(plan, frames, 1.0),
+            },
+            options.repeats,
         )
-    per = 1e6 / options.rows
-    print(f"a row that goes through: {(through - empty) * per:.3f} microseconds of a processor")
-    print(f"a row that is dropped:   {(dropped - empty) * per:.3f}")
-    print(f"share:                   {(dropped - empty) / (through - empty):.3f}")
+    # Without bids the query still reads the auctions, starts its tasks and its Python processes.
+    cost = {name: 1e6 * (each - taken["empty"]) / options.rows for name, each in taken.items()}
+    read = 1e6 * (taken["read"] - taken["nothing"]) / options.rows
+    print(f"a row that goes through: {cost['through']:.3f} microseconds of a processor")
+    print(f"a row that is dropped:   {cost['dropped']:.3f}")
+    print(f"to read a row:           {read:.3f}")
+    print(f"share:                   {cost['dropped'] / cost['through']:.3f}")
     spark.stop()
 
 

@@ -11,11 +11,12 @@ import pytest
 from penstock import cli
 from penstock.bench import Figures, Measured, Size, bench_join, run
 from penstock.errors import PenstockError, SpecificationError
-from penstock.spark import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 EXACT = Measured(
     name="Penstock, exact",
@@ -188,9 +189,10 @@ def test_json_to_standard_output_is_all_that_is_there(capsys: pytest.CaptureFixt
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_small_run_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_run_on_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    spark = session(cores=2, memory="1g")
     # Fewer than there are: the benchmark has to see to it that none is forgotten.
     remembered = "spark.sql.streaming.numRecentProgressUpdates"
     spark.conf.set(remembered, "3")
@@ -199,7 +201,7 @@ def test_a_small_run_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         found = bench_join(spark, size, with_spark=False)
         assert spark.conf.get(remembered) == "3"
     finally:
-        spark.stop()
+        spark.conf.unset(remembered)
     assert list(found.queries) == ["floor", "exact", "long", "fifo", "best"]
     for query in found.queries.values():
         assert query.rows_per_batch == 1_000

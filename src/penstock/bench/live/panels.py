@@ -12,8 +12,8 @@ from penstock.report.plot_style import Pen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.bench.course import Course, Timed
-    from penstock.report.plot_style import LineStyle
+    from penstock.bench.live.course import Course, Timed
+    from penstock.bench.live.figures import Picture
 
 __all__ = ["course_panels"]
 
@@ -24,13 +24,10 @@ _STEP = 0.25
 
 def course_panels(
     courses: Mapping[str, Course],
-    phases: Timed,
-    colours: Mapping[str, str],
-    styles: Mapping[str, LineStyle],
+    load: Timed,
+    picture: Picture,
     *,
     trigger: int,
-    zero: int,
-    shade: tuple[float, float] | None = None,
 ) -> list[Panel]:
     """Return the three panels.
 
@@ -38,27 +35,29 @@ def course_panels(
     ----------
     courses
         What each query did; the last is on top.
-    phases
+    load
         How long the streams are.
-    colours, styles
-        Of the lines, by query; solid where no style is given.
+    picture
+        Colours and styles of the lines, and where time is 0.
     trigger
         Seconds from one micro-batch to the next.
-    zero
-        The second of the streams at which time is 0.
-    shade
-        Times between which the panels are shaded; None for none.
     """
+    zero, shade = picture.zero, picture.shade
     pens = {
-        name: Pen(_in_two_lines(course.name), colours[name], styles.get(name, "solid"), width=1.8)
+        name: Pen(
+            _in_two_lines(course.name),
+            picture.colours[name],
+            picture.styles.get(name, "solid"),
+            width=1.8,
+        )
         for name, course in courses.items()
     }
     slowest = max(float(course.took.max()) for course in courses.values())
     marks = [mark for mark in _MARKS if mark < 2.5 * slowest]
-    clock = np.arange(phases.warm_up, phases.seconds + _STEP, _STEP)
+    clock = np.arange(load.warm_up, load.seconds + _STEP, _STEP)
 
     def batches(course: Course) -> tuple[np.ndarray, np.ndarray]:
-        counts = course.ended > phases.warm_up
+        counts = course.ended > load.warm_up
         return course.ended[counts] - zero, np.clip(course.took[counts], marks[0], marks[-1])
 
     return [
@@ -84,8 +83,8 @@ def course_panels(
             [
                 Line(
                     pens[name],
-                    np.arange(phases.warm_up, phases.seconds, dtype=np.float64) - zero + 0.5,
-                    np.minimum(course.recall[phases.warm_up :], 1.0),
+                    np.arange(load.warm_up, load.seconds, dtype=np.float64) - zero + 0.5,
+                    np.minimum(course.recall[load.warm_up :], 1.0),
                 )
                 for name, course in courses.items()
             ],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from penstock.bench.burst_real_time import Watched
+    from penstock.bench.live.real_time import Watched
+    from penstock.bench.live.truth import TrueResults
 
 __all__ = ["IN_TIME", "Course", "course_of"]
 
@@ -31,16 +32,6 @@ class Timed(Protocol):
         """All of them."""
 
 
-class Truth(Protocol):
-    """The results that there are."""
-
-    def until(self, *read: int) -> int:
-        """Return how many results the first seconds of each stream have."""
-
-    def in_each_second(self) -> npt.NDArray[np.int64]:
-        """Return the results of each second: those whose latest row is in it."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Course:
     """What one query did, over time. Times are in seconds since the streams began.
@@ -49,7 +40,7 @@ class Course:
     ----------
     name
         Its name in the table.
-    phases
+    load
         How long the streams are.
     true
         Results of each second of the streams: those whose latest row is in it.
@@ -68,7 +59,7 @@ class Course:
     """
 
     name: str
-    phases: Timed
+    load: Timed
     true: Floats
     found: Floats
     in_time: Floats
@@ -91,7 +82,7 @@ class Course:
 
     def percentile(self, percent: float) -> float:
         """Return a percentile of the times of micro-batches, of those that count."""
-        counts = self.ended > self.phases.warm_up
+        counts = self.ended > self.load.warm_up
         return float(np.percentile(self.took[counts], percent)) if counts.any() else np.inf
 
     def backlog(self, at: Floats) -> Floats:
@@ -101,7 +92,7 @@ class Course:
         """
         so_far = np.concatenate([[0.0], self.joined])
         joined = so_far[np.searchsorted(self.ended, at, side="right")]
-        behind: Floats = np.minimum(at, self.phases.seconds) - joined
+        behind: Floats = np.minimum(at, self.load.seconds) - joined
         return behind
 
     def need_between(self, first: int, end: int) -> float:
@@ -122,25 +113,20 @@ class Course:
         }
 
 
-_Kind = TypeVar("_Kind", bound=Course)
-
-
 def course_of(
-    kind: type[_Kind], name: str, watched: Watched, truth: Truth, phases: Timed, *, waits: bool
-) -> _Kind:
+    name: str, watched: Watched, truth: TrueResults, load: Timed, *, waits: bool
+) -> Course:
     """Compare what a query gave with what there is.
 
     Parameters
     ----------
-    kind
-        What is returned.
     name
         Of the query.
     watched
         Its micro-batches.
     truth
         The results that there are.
-    phases
+    load
         How long the streams are.
     waits
         Whether rows wait until the other streams have got to their time, as they do with a budget.
@@ -162,14 +148,14 @@ def course_of(
         joined_before, true_before = until, true_now
     ended = [batch.ended for batch in watched.batches]
     took = [batch.seconds for batch in watched.batches]
-    if joined_before < phases.seconds:  # the last one was stopped
+    if joined_before < load.seconds:  # the last one was stopped
         began = ended[-1] if ended else 0.0
         ended.append(watched.stopped)
         took.append(watched.stopped - began)
         joined.append(float(joined_before))
-    return kind(
+    return Course(
         name=name,
-        phases=phases,
+        load=load,
         true=true,
         found=found,
         in_time=in_time,

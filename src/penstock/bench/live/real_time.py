@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Watched", "watch"]
 
 # Seconds after the end of the streams until a query is stopped.
-_GRACE = 5.0
+_GRACE = 4.0
 # Seconds until a source must have begun.
 _PATIENCE = 120.0
 _SOURCE = "RateStream"
