@@ -34,13 +34,21 @@ from penstock.studies import (
     kulkarni08_fig3,
     kulkarni08_fig4,
     kulkarni08_fig5,
+    kulkarni08_redefined,
     kulkarni08_table6,
+    kulkarni08_values,
     srivastava04_fig5,
     srivastava04_fig6,
     srivastava04_fig7,
     srivastava04_fig8,
     srivastava04_fig9,
+    srivastava04_fig10,
+    srivastava04_fig11,
+    srivastava04_fraction,
+    srivastava04_hard,
+    srivastava04_more_joins,
     srivastava04_s2,
+    srivastava04_w1,
 )
 from penstock.studies.study import Study
 
@@ -52,15 +60,23 @@ __all__ = ["STUDIES", "Study", "Table", "study_of"]
 STUDIES: Mapping[str, Study[Any, Any]] = {
     "srivastava04-fig5": srivastava04_fig5.STUDY,  # the age curve of a trace of two sites
     "srivastava04-fig6": srivastava04_fig6.STUDY,  # recall against memory on it
+    "srivastava04-w1": srivastava04_w1.STUDY,  # and against a window that is too long
     "srivastava04-fig7": srivastava04_fig7.STUDY,  # recall against memory for three age curves
     "srivastava04-fig8": srivastava04_fig8.STUDY,  # error of a sample's average against memory
     "srivastava04-s2": srivastava04_s2.STUDY,  # the same for an attribute of the other stream
     "srivastava04-fig9": srivastava04_fig9.STUDY,  # and against how much the attribute varies
+    "srivastava04-fig10": srivastava04_fig10.STUDY,  # two joins in one budget, by skew
+    "srivastava04-fig11": srivastava04_fig11.STUDY,  # by age curve
+    "srivastava04-more-joins": srivastava04_more_joins.STUDY,  # and with more joins
+    "srivastava04-fraction": srivastava04_fraction.STUDY,  # how much memory can sample
+    "srivastava04-hard": srivastava04_hard.STUDY,  # what every online strategy loses
     "kulkarni08-fig2": kulkarni08_fig2.STUDY,  # importance against memory
     "kulkarni08-fig3": kulkarni08_fig3.STUDY,  # against the window
     "kulkarni08-fig4": kulkarni08_fig4.STUDY,  # against the number of values, all equally important
+    "kulkarni08-values": kulkarni08_values.STUDY,  # against more numbers of values
     "kulkarni08-fig5": kulkarni08_fig5.STUDY,  # against the unproductivity threshold
     "kulkarni08-table6": kulkarni08_table6.STUDY,  # what it saves to recompute priorities rarely
+    "kulkarni08-redefined": kulkarni08_redefined.STUDY,  # importance that is redefined
     "ayad05-offline": ayad05_offline.STUDY,  # results against CPU, known in advance and online
     "ayad05-random": ayad05_random.STUDY,  # output against CPU, work being shed by lot
     "ayad05-semantic": ayad05_semantic.STUDY,  # by value, and what statistics may cost

@@ -12,7 +12,7 @@ from penstock.studies.by_the_book import Adaptive, EveryFew, Exact, Fifo, Greedy
 from penstock.studies.contenders import Look
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from penstock.studies.by_the_book.memory import Scheme
     from penstock.studies.by_the_book.simulate import Order
@@ -120,6 +120,7 @@ def importance_goal(
     ijoin: Ijoin | None = None,
     window_seconds: float = IJOIN_SECONDS,
     fairness: float | None = None,
+    redefined_at: Sequence[float] = (),
 ) -> MaxImportance:
     """Return the engine's goal: the only place that knows how it is written.
 
@@ -133,13 +134,18 @@ def importance_goal(
         How many seconds a window has: the engine's times are in windows.
     fairness
         How much of it is asked for; None for the default.
+    redefined_at
+        Times from which on the columns ``importance_1``, ``importance_2`` hold.
     """
     chosen: str | strategies.Strategy | None = strategy
     if ijoin is not None:
         chosen = _in_windows(ijoin, window_seconds)
     elif fairness is not None:
         chosen = strategies.Worth(fairness=fairness)
-    return MaxImportance(of="importance", strategy=chosen)
+    if not redefined_at:
+        return MaxImportance(of="importance", strategy=chosen)
+    later = [(time, f"importance_{number + 1}") for number, time in enumerate(redefined_at)]
+    return MaxImportance(of=[(None, "importance"), *later], strategy=chosen)
 
 
 def _in_windows(scheme: Ijoin, seconds: float) -> strategies.Ijoin:
@@ -155,8 +161,9 @@ def _in_windows(scheme: Ijoin, seconds: float) -> strategies.Ijoin:
     match scheme.recomputation:
         case EveryFew(k):
             options |= {"recompute": "k-successive", "every": k}
-        case Adaptive(epsilon):
-            options |= {"recompute": "adaptive", "tolerance": epsilon}
+        case Adaptive(epsilon, when):
+            scheme_name = "adaptive" if when == "reaches" else "adaptive-below"
+            options |= {"recompute": scheme_name, "tolerance": epsilon}
     return strategies.Ijoin(**options)
 
 

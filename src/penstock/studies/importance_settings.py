@@ -166,7 +166,8 @@ class PapersScale:
         scheme = chosen.scheme
         if scheme is None:
             budget = Budget(rows=self.memory, monitor=_MONITORED)
-            return _replay(_tables(made), self.window, importance_goal(), budget)
+            goal = importance_goal(redefined_at=[each.time for each in made.redefinitions])
+            return _replay(_tables(made), self.window, goal, budget)
         if isinstance(scheme, Ijoin):
             scheme = with_times(scheme, self.maturity, self.unproductivity)
         outcome = simulate(
@@ -191,10 +192,14 @@ class PapersScale:
         """Measure the optimum on the first rows: so small a memory fills at once."""
         wanted = _ROWS_OF_OPTIMUM // (1 if self.streams.domain > _FEW_VALUES else 3)
         seconds = min(self.streams.duration, round(wanted / sum(self.streams.rates)))
-        tables = _tables(_made(replace(self.streams, duration=seconds)))
+        made = _made(replace(self.streams, duration=seconds))
+        tables = _tables(made)
         arrived = sum(table.num_rows for table in tables.values())
         importance, results = optimal_importance(
-            _join(tables, self.window, importance_goal()), tables, self.memory
+            _join(tables, self.window, importance_goal()),
+            tables,
+            self.memory,
+            [each.time for each in made.redefinitions],
         )
         return ImportanceFound(importance / arrived, results / arrived, np.nan, arrived, np.nan)
 
@@ -205,10 +210,14 @@ def _made(streams: ImportanceStreams) -> MadeStreams:
 
 
 def _tables(made: MadeStreams) -> dict[str, pa.Table]:
-    return {
-        name: pa.table({"time": own.times, "key": own.values, "importance": own.importance})
-        for name, own in (("r", made.first), ("s", made.second))
-    }
+    """Return the streams as tables: a column of importance for each definition of it."""
+    tables = {}
+    for s, (name, own) in enumerate((("r", made.first), ("s", made.second))):
+        columns = {"time": own.times, "key": own.values, "importance": own.importance}
+        for number, each in enumerate(made.redefinitions):
+            columns[f"importance_{number + 1}"] = each.importance[s]
+        tables[name] = pa.table(columns)
+    return tables
 
 
 def papers_scale(speed: str, zipf: float) -> PapersScale:

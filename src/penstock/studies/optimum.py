@@ -13,7 +13,7 @@ from penstock.errors import SessionError
 from penstock.studies.workload import workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -94,8 +94,13 @@ def _matches(scenario: Scenario) -> tuple[Matches, npt.NDArray[np.float64]]:
     return matches, counts.astype(np.float64)
 
 
-def optimal_importance(join: Join, tables: Mapping[str, pa.Table], rows: int) -> tuple[float, int]:
+def optimal_importance(
+    join: Join, tables: Mapping[str, pa.Table], rows: int, redefined_at: Sequence[float] = ()
+) -> tuple[float, int]:
     """Return the greatest importance of results that a number of rows allows, and their number.
+
+    A result has the importance that holds at its time: the column ``importance``, and from the
+    times of `redefined_at` on ``importance_1``, ``importance_2``.
 
     Raises
     ------
@@ -106,9 +111,20 @@ def optimal_importance(join: Join, tables: Mapping[str, pa.Table], rows: int) ->
         from penstock.yardsticks import find_matches, offline_optimum  # noqa: PLC0415 -- slow to load
 
     matches = find_matches(join, tables)
-    own = [
-        table["importance"].to_numpy()[of_stream]
+    times = np.maximum(*_of_results("time", tables, matches))
+    weights = np.minimum(*_of_results("importance", tables, matches))
+    for number, since in enumerate(redefined_at):
+        later = np.minimum(*_of_results(f"importance_{number + 1}", tables, matches))
+        weights = np.where(times >= since, later, weights)
+    best = offline_optimum(matches, rows, weights)
+    return best.weight, best.results
+
+
+def _of_results(
+    column: str, tables: Mapping[str, pa.Table], matches: Matches
+) -> list[npt.NDArray[np.float64]]:
+    """Return a column of both streams, of the rows of each result."""
+    return [
+        table[column].to_numpy()[of_stream]
         for table, of_stream in zip(tables.values(), matches.rows, strict=True)
     ]
-    best = offline_optimum(matches, rows, np.minimum(*own))
-    return best.weight, best.results

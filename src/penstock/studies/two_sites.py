@@ -50,6 +50,8 @@ class TwoSites:
         Time after which the correlation of the delay has fallen to 1/e.
     seed
         Of the delays.
+    window_ms
+        W1, which has to be set before the delays are known.
 
     References
     ----------
@@ -62,6 +64,7 @@ class TwoSites:
     minutes: float = 40.0
     wander_seconds: float = 1.0
     seed: int = 0
+    window_ms: int = WINDOW_MS
 
     @property
     def name(self) -> str:
@@ -78,13 +81,13 @@ class TwoSites:
         # The trace ends when the sources do; what is on its way then is not in it.
         s2 = s2.slice(0, int(np.searchsorted(delayed[order], sent[-1], side="right")))
         return Workload(
-            streams=first_stream_windowed(WINDOW_MS),
+            streams=first_stream_windowed(self.window_ms),
             on=Band(s1="stamp", s2="stamp", low=_LOW_MS, high=_HIGH_MS),
             tables={"s1": s1, "s2": s2},
-            curve=_curve(),
+            curve=_curve(self.window_ms),
             rate=1 / _STEP_MS,
-            window=float(WINDOW_MS),
-            measured_from=2.0 * WINDOW_MS,
+            window=float(self.window_ms),
+            measured_from=2.0 * self.window_ms,
         )
 
 
@@ -101,9 +104,9 @@ def _delays_ms(count: int, wander_seconds: float, seed: int) -> Milliseconds:
     return delays
 
 
-def _curve() -> Floats:
+def _curve(window_ms: int) -> Floats:
     """Return p1: results of a row in each part of its window, by the law of the delay."""
-    edges = np.arange(0, WINDOW_MS + 1, GRANULARITY_MS)
+    edges = np.arange(0, window_ms + 1, GRANULARITY_MS)
     apart = [
         later for later in range(_PHASE_MS, _HIGH_MS + 1, _STEP_MS) if _LOW_MS <= later <= _HIGH_MS
     ]

@@ -54,8 +54,8 @@ class Ijoin:
         ``"least important"``, then the oldest.
     initial
         RP_init: the row's ``"importance"``, as if it had one match at the age of one, or
-        ``"zero"``. The paper gives no value. It has no effect if priorities are always recomputed,
-        since the newcomer is no candidate.
+        ``"zero"``, or a number for each row of both streams. The paper gives no value. It has no
+        effect if priorities are always recomputed, since the newcomer is no candidate.
     """
 
     name: ClassVar[str] = "IJOIN"
@@ -68,7 +68,7 @@ class Ijoin:
     smallest_age: float | None = None
     unmatched: Literal["arrival", "never"] = "arrival"
     ties: Literal["oldest", "least important"] = "oldest"
-    initial: Literal["importance", "zero"] = "importance"
+    initial: Literal["importance", "zero"] | tuple[Floats, Floats] = "importance"
 
     def __post_init__(self) -> None:
         for name in ("maturity", "unproductivity", "decay", "penalty"):
@@ -81,9 +81,10 @@ class Ijoin:
                 must("smallest_age", "above 0", self.smallest_age, "leave it out for one unit")
             )
 
-    def begin(self, stream: int, rows: int) -> _Priorities:  # noqa: ARG002 -- both alike
+    def begin(self, stream: int, rows: int) -> _Priorities:
         """Start to work on a stream."""
-        return _Priorities(self, rows)
+        initial = self.initial[stream] if isinstance(self.initial, tuple) else None
+        return _Priorities(self, rows, initial)
 
 
 def residence_priority(
@@ -122,8 +123,9 @@ def residence_priority(
 class _Priorities(Shedder):
     """The metadata of 4.2 of all rows of a stream, and Algorithm 2."""
 
-    def __init__(self, scheme: Ijoin, rows: int) -> None:
+    def __init__(self, scheme: Ijoin, rows: int, initial: Floats | None = None) -> None:
         self.scheme = scheme
+        self.initial = initial
         self.matches = np.zeros(rows)
         self.counted = np.zeros(rows)  # the time as of which matches are decayed
         self.last_match = np.full(rows, np.nan)  # none yet
@@ -161,7 +163,10 @@ class _Priorities(Shedder):
         priority = self.priority[candidates]
         importance = moment.own.importance[candidates]
         fresh = np.isnan(priority)
-        priority[fresh] = importance[fresh] if self.scheme.initial == "importance" else 0.0
+        if self.initial is not None:
+            priority[fresh] = self.initial[candidates[fresh]]
+        else:
+            priority[fresh] = importance[fresh] if self.scheme.initial == "importance" else 0.0
         if self.scheme.ties == "oldest":
             return int(candidates[priority.argmin()])
         return int(candidates[np.lexsort((importance, priority))[0]])
