@@ -25,6 +25,7 @@ from penstock.planning import Query
 from penstock.predicates import Band, Compare, Equal, Similar, Within
 from penstock.spec import Stream
 from penstock.windows import Rows
+from penstock.workload import Workload
 
 __all__ = [
     "Band",
@@ -53,6 +54,7 @@ __all__ = [
     "Stream",
     "StreamMetrics",
     "Within",
+    "Workload",
     "estimate",
     "planning",
     "progress",

@@ -26,14 +26,17 @@ from penstock.report.places import picture_place
 from penstock.report.recall_plots import save_recall_plot
 from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
+from penstock.state_command import state
 from penstock.strategies import STRATEGIES, WORK_STRATEGIES, Resource
 from penstock.studies.command import study
 from penstock.warm import compile_kernels
+from penstock.workload.command import explain_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.bench import BurstFigures, HarvestFigures
+    from penstock.bench import OverloadFigures
+    from penstock.bench.live import BurstFigures, HarvestFigures
     from penstock.strategies import Strategy
 
 __all__ = ["app", "main"]
@@ -41,6 +44,7 @@ __all__ = ["app", "main"]
 _PICTURE = "penstock-demo.png"
 _BURST_PICTURE = "penstock-burst.png"
 _HARVEST_PICTURE = "penstock-harvest.png"
+_OVERLOAD_PICTURE = "penstock-overload.png"
 # Sections that benchmarks in real time write on their pages.
 _LIVE_SECTIONS = ("queries", "targets")
 _SAVED = {Resource.MEMORY: "memory", Resource.CPU: "cpu", Resource.BOTH: "memory, cpu"}
@@ -66,7 +70,9 @@ app = typer.Typer(
 bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 app.add_typer(bench, name="bench")
 app.add_typer(study, name="study")
+app.add_typer(state, name="state")
 app.command()(explain)
+app.command()(explain_workload)
 app.command()(plan)
 
 
@@ -225,7 +231,7 @@ def burst(
     *,
     seconds: Annotated[
         int, typer.Option(help="Length of the burst; before and after it are 1.5 times as many.")
-    ] = 60,
+    ] = 30,
     spark: Annotated[bool, typer.Option(help="Also run Spark's own join.")] = True,
     plot: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
@@ -246,15 +252,15 @@ def burst(
     if page is not None:
         read_page(page, _LIVE_SECTIONS)
     _need_spark("the benchmark")
-    from penstock.bench import Phases, bench_burst, save_burst_plot  # noqa: PLC0415  # as above
+    from penstock.bench import live  # noqa: PLC0415  # as above
     from penstock.spark import session  # noqa: PLC0415  # as above
 
-    phases = Phases.of(seconds)
+    load = live.Burst(live.Phases.of(seconds), with_spark=spark)
     with terminal.step("Starting Spark ..."):
         running = session(memory="4g")
-    found = bench_burst(running, phases, with_spark=spark, step=terminal.step)
+    found = live.bench_live(running, load, live.BurstFigures, step=terminal.step)
     with terminal.step("Drawing the picture ..."):
-        save_burst_plot(picture, found)
+        live.save_live_plot(picture, found)
     _hand_out(terminal, found, picture, figures, page)
 
 
@@ -282,21 +288,55 @@ def harvest(
     if page is not None:
         read_page(page, _LIVE_SECTIONS)
     _need_spark("the benchmark")
-    from penstock.bench import bench_harvest, check_seconds, save_harvest_plot  # noqa: PLC0415
+    from penstock.bench import live  # noqa: PLC0415  # as above
     from penstock.spark import session  # noqa: PLC0415  # as above
 
-    check_seconds(seconds)
+    load = live.Harvest(seconds)
     with terminal.step("Starting Spark ..."):
         running = session(memory="4g")
-    found = bench_harvest(running, seconds, step=terminal.step)
+    found = live.bench_live(running, load, live.HarvestFigures, step=terminal.step)
     with terminal.step("Drawing the picture ..."):
-        save_harvest_plot(picture, found)
+        live.save_live_plot(picture, found)
+    _hand_out(terminal, found, picture, figures, page)
+
+
+@bench.command()
+def overload(
+    *,
+    seconds: Annotated[
+        int, typer.Option(help="How long each of the two queries is measured, after 15 s.")
+    ] = 45,
+    plot: Annotated[
+        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
+    ] = Path(_OVERLOAD_PICTURE),
+    json_file: outputs.JsonOption = None,
+    page: _PageOption = None,
+) -> None:
+    """Run a query of three streams in real time, at twice the rate that it can take.
+
+    A short calibration chooses the rate for this machine. Then the query runs with drop boxes that
+    leave out 80 % of each stream, and after that with nothing dropped, on the same streams.
+    """
+    terminal = Terminal()
+    picture = picture_place(plot, "--plot", _OVERLOAD_PICTURE)
+    figures = outputs.Figures(json_file)
+    if page is not None:
+        read_page(page, _LIVE_SECTIONS)
+    _need_spark("the benchmark")
+    from penstock.bench import bench_overload, save_overload_plot  # noqa: PLC0415  # as above
+    from penstock.spark import session  # noqa: PLC0415  # as above
+
+    with terminal.step("Starting Spark ..."):
+        running = session(memory="4g")
+    found = bench_overload(running, seconds, step=terminal.step)
+    with terminal.step("Drawing the picture ..."):
+        save_overload_plot(picture, found)
     _hand_out(terminal, found, picture, figures, page)
 
 
 def _hand_out(
     terminal: Terminal,
-    found: BurstFigures | HarvestFigures,
+    found: BurstFigures | HarvestFigures | OverloadFigures,
     picture: Path,
     figures: outputs.Figures,
     page: Path | None,

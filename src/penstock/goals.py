@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from penstock.budget import is_whole, plain
 from penstock.errors import SpecificationError, did_you_mean, must
-from penstock.importance import Importance, ImportanceLike, importance_of
+from penstock.importance import Importance, ImportanceLike, Repeating, importance_of
 from penstock.importance.results import check_result
+
+if TYPE_CHECKING:
+    from penstock.durations import DurationLike
 
 __all__ = ["Goal", "LearningGoal", "MaxImportance", "MaxSubset", "Sample"]
 
@@ -132,8 +135,8 @@ class MaxSubset(LearningGoal):
     Parameters
     ----------
     strategy
-        Name of the strategy; None for the one that predicts best, among `age`, `prob` and
-        `expected`.
+        Name of the strategy; None for the one that finds most or, where that cannot be tried,
+        predicts best (`best`).
     curve
         Age curves that are known, by stream: the results of one row in each equal part of its
         window, the newest first. Streams that are left out have theirs learned.
@@ -175,6 +178,11 @@ class MaxImportance(LearningGoal):
         function that takes a stream's table and gives a number of 0 or more for each row. Or a
         schedule of these, ``[(from_time, definition), ...]``; the first also holds before its
         time, which may be None. One for all streams, or one for each by its name.
+    every
+        The schedules in `of` repeat: their times are those in a period of this length, such as
+        ``[("08:00", "views"), ("18:00", "votes")]`` with ``every="1 day"``. A time is one of the
+        day, a duration from the beginning of the period, or a number. Periods begin at midnight of
+        1970-01-01 (a Thursday) in UTC, or at 0. None, the default, does not repeat them.
     result
         What the importance of a result is made of that of its members: the "min" (as in the
         paper), the "product", the "sum" or the "max"; 1e100 if that is more.
@@ -200,6 +208,7 @@ class MaxImportance(LearningGoal):
 
     of: ImportanceLike | Mapping[str, ImportanceLike]
     result: str = "min"
+    every: DurationLike | None = None
 
     strategy_names: ClassVar[tuple[str, ...] | None] = (
         *("fifo", "random", "prob", "greedy", "ijoin", "worth"),
@@ -209,7 +218,7 @@ class MaxImportance(LearningGoal):
     def __post_init__(self) -> None:
         """Check what was said, and keep it unchanged."""
         super().__post_init__()
-        object.__setattr__(self, "of", _checked_importance(self.of))
+        object.__setattr__(self, "of", _checked_importance(self.of, self.every))
         check_result(self.result, "result of MaxImportance")
 
     def importance_of(self, stream: str) -> Importance:
@@ -221,7 +230,7 @@ class MaxImportance(LearningGoal):
             If importance is said by stream, and not of this one: no join is made of that.
         """
         said = self.of[stream] if isinstance(self.of, Mapping) else self.of
-        return importance_of(said, f'importance of stream "{stream}"')
+        return importance_of(_repeated(said, self.every), f'importance of stream "{stream}"')
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -235,8 +244,8 @@ class Sample(LearningGoal):
     ----------
     strategy
         `eq-cluster`, `pps-cluster` or `uniform`; None for `uniform` if the numbers of matches are
-        known and the stream whose columns matter is the one that waits, otherwise for the better
-        of the two others.
+        known and the stream whose columns matter is the one that waits, otherwise for that of
+        the two others with which totals vary less.
     of
         Name of the stream whose columns will be added up or averaged, if it is known.
     matches
@@ -343,16 +352,35 @@ def _checked_matches(matches: object) -> Mapping[str, str]:
     return _Known(matches)
 
 
-def _checked_importance(of: object) -> Any:  # noqa: ANN401  # one, or one for each stream
+def _checked_importance(of: object, every: DurationLike | None) -> Any:  # noqa: ANN401  # one, or one for each stream
+    given = of.values() if isinstance(of, Mapping) else [of]
+    if every is not None and not any(_is_schedule(each) for each in given):
+        hint = 'give of=[("08:00", "views"), ("18:00", "votes")], or leave every out'
+        requirement = "given with a schedule"
+        raise SpecificationError(must("every of MaxImportance", requirement, every, hint))
     if not isinstance(of, Mapping):
-        return importance_of(of, "importance").said
+        return _said(of, every, "importance")
     if not of:
         hint = 'write of={"stream": "column", ...}, or one definition for all streams'
         requirement = "a definition, or one for each stream by name"
         raise SpecificationError(must("of of MaxImportance", requirement, of, hint))
     return _Known(
-        {
-            name: importance_of(said, f'importance of stream "{name}"').said
-            for name, said in of.items()
-        }
+        {name: _said(each, every, f'importance of stream "{name}"') for name, each in of.items()}
     )
+
+
+def _said(of: object, every: DurationLike | None, owner: str) -> Any:  # noqa: ANN401
+    """Return what was said of importance, checked and immutable."""
+    said = importance_of(_repeated(of, every), owner).said
+    return said.schedule if isinstance(said, Repeating) else said
+
+
+def _repeated(said: object, every: DurationLike | None) -> object:
+    """Return a schedule as one that repeats, if it does, and anything else as it is."""
+    if every is None or not _is_schedule(said):
+        return said
+    return Repeating(said, every=every)  # type: ignore[arg-type]  # checks what it is given
+
+
+def _is_schedule(said: object) -> bool:
+    return isinstance(said, Sequence) and not isinstance(said, str)

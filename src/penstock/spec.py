@@ -36,7 +36,8 @@ class Stream:
     window
         How long a row can join with newer rows: ``"10 minutes"``, a `timedelta`, or a number
         if time is numeric. With zero it joins only with rows of the same time, and older ones.
-        Or ``Rows(1000)``: until 1,000 newer rows of the stream have come (`Rows`).
+        Or ``Rows(1000)``: until 1,000 newer rows of the stream have come (`Rows`). A `Join` needs
+        one; it can be left out only in a query whose text has it (``bids [RANGE 1 HOUR]``).
     lateness
         How far a row may be behind the newest row of its stream.
     max_ahead
@@ -55,7 +56,7 @@ class Stream:
     """
 
     time: str
-    window: DurationLike | Rows
+    window: DurationLike | Rows | None = None
     lateness: DurationLike = 0
     max_ahead: DurationLike | None = None
     idle: DurationLike | None = None
@@ -179,7 +180,7 @@ class Specification:
                 requirement = f"a duration for {what}"
                 label = f'window of stream "{name}"'
                 raise SpecificationError(must(label, requirement, stream.window, hint))
-            windows[name] = stream.window
+            windows[name] = stream.window or 0  # a join has one
         return windows
 
     def _check_align(self) -> None:
@@ -360,6 +361,10 @@ def _check_streams(streams: Mapping[str, Stream]) -> None:
         if not isinstance(stream, Stream):
             hint = f'write "{name}": Stream(time="...", window="...")'
             raise SpecificationError(must(f'stream "{name}"', "a Stream", stream, hint))
+        if stream.window is None:
+            hint = f'write "{name}": Stream(time="{stream.time}", window="10 minutes"), say'
+            requirement = "given: for how long its rows can join"
+            raise SpecificationError(must(f'window of stream "{name}"', requirement, None, hint))
     named = [
         (f'{setting} of stream "{name}"', value)
         for name, stream in streams.items()
@@ -371,7 +376,7 @@ def _check_streams(streams: Mapping[str, Stream]) -> None:
 def durations_of(stream: Stream) -> list[tuple[str, DurationLike]]:
     """Return the durations that a stream is given, each with its name."""
     durations: list[tuple[str, DurationLike]] = [("lateness", stream.lateness)]
-    if not isinstance(stream.window, Rows):
+    if stream.window is not None and not isinstance(stream.window, Rows):
         durations.insert(0, ("window", stream.window))
     if stream.max_ahead is not None:
         durations.append(("max_ahead", stream.max_ahead))

@@ -38,6 +38,9 @@ ORDERS: dict[str, Order] = {
     "sample by match": SampleThreshold(0.25, by_match=True),
     "sample by size": SampleThreshold(0.125, by_size=True),
     "residence priority": ResidencePriority(0.1, 0.5, 2.0, 0.7, "k-successive", 5, 0.01),
+    "initial priority": ResidencePriority(
+        0.1, 0.5, 2.0, 0.7, "adaptive-below", 5, 0.01, has_initial=True
+    ),
 }
 CHANCES: dict[str, float | np.ndarray] = {
     "certain": 1.0,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 WINDOW = 4096
 pytestmark = pytest.mark.nojit
 
-SCHEMES = ("successive", "k-successive", "adaptive")
+SCHEMES = ("successive", "k-successive", "adaptive", "adaptive-below")
 # The paper's join conditions.
 CONDITIONS = {
     "<": np.less,
@@ -65,7 +65,9 @@ def by_the_book(
         "successive": Successive(),
         "k-successive": EveryFew(strategy.every),
         "adaptive": Adaptive(strategy.tolerance),
+        "adaptive-below": Adaptive(strategy.tolerance, when="below"),
     }
+    initial = [t["begin"].to_numpy() for t in tables.values() if strategy.initial is not None]
     scheme = Ijoin(
         maturity=strategy.maturity,
         unproductivity=strategy.unproductivity,
@@ -73,6 +75,7 @@ def by_the_book(
         decay=strategy.decay,
         recomputation=recomputations[strategy.recompute],
         smallest_age=SMALLEST_AGE,
+        initial=(initial[0], initial[1]) if initial else "importance",
     )
     first, second = (
         Arrivals(t["t"].to_numpy() / WINDOW, t["k"].to_numpy(), importance_of(t, MORNING))
@@ -123,8 +126,15 @@ def test_the_same_rows_leave_as_by_the_book(recompute: str, pick: Pick) -> None:
     )
     if recompute == "k-successive":
         strategy = replace(strategy, every=pick(1, 20))
-    if recompute == "adaptive":
+    if recompute.startswith("adaptive"):
         strategy = replace(strategy, tolerance=pick(0, 10) / 10)
+    if recompute != "successive" and pick(0, 1):
+        strategy = replace(strategy, initial="begin")
+        draw = np.random.default_rng(rows)
+        tables = {
+            name: table.append_column("begin", pa.array(draw.pareto(1.0, len(table))))
+            for name, table in tables.items()
+        }
     goal = ps.MaxImportance(of=[(None, MORNING), (when, EVENING)], strategy=strategy)
     condition = list(CONDITIONS)[pick(0, 5)] if pick(0, 1) else "="
     expected = by_the_book(strategy, tables, memory, when, condition)
@@ -226,6 +236,40 @@ def test_a_row_of_no_age_has_a_priority() -> None:
         left = kept(stay, [(-1, number)])
         assert len(left) == 2
         assert number in left
+
+
+def test_rows_come_with_the_priority_that_they_were_given() -> None:
+    """Computed at the first decision, and not again: then a row's first priority counts."""
+
+    def left(initial: str | float | None, given: list[float | None]) -> set[int]:
+        made = ps.Join(
+            streams={name: ps.Stream(time="t", window=1000) for name in ("r", "s")},
+            on=ps.Equal("k"),
+            goal=ps.MaxImportance(
+                of="score",
+                strategy=strategies.Ijoin(
+                    recompute="k-successive", every=1_000, maturity=0.0, initial=initial
+                ),
+            ),
+            budget=ps.Budget(rows=4, monitor=0),
+        )
+        # The third row needs room: priorities are computed, and 1 leaves. The fourth needs some,
+        # too: 2 has its priority of then, 3 the one that it came with. Neither has matched.
+        r = [
+            {"t": k, "k": k, "score": float(k), "urgency": urgency}
+            for k, urgency in enumerate(given, 1)
+        ]
+        s = [{"t": 0, "k": -k, "score": 1.0, "urgency": 1.0} for k in (1, 2)]
+        s += [{"t": 9, "k": k, "score": 1.0, "urgency": 1.0} for k in range(1, len(r) + 1)]
+        tables = {"r": pa.Table.from_pylist(r), "s": pa.Table.from_pylist(s)}
+        return {row["r"]["k"] for row in made.replay(tables).result.to_pylist()}
+
+    # Of rows 3, 4 and 5, when 6 comes, the one with the lowest first priority leaves.
+    assert left(None, [1.0] * 6) == {5, 6}
+    assert left("urgency", [1.0, 1.0, 9.0, 8.0, 7.0, 1.0]) == {3, 6}
+    assert left("urgency", [1.0, 1.0, None, 8.0, 2.0, 1.0]) == {4, 6}
+    with pytest.raises(ps.SchemaError, match=r'with a column of numbers "haste", for initial of'):
+        left("haste", [1.0] * 6)
 
 
 def test_parameters_are_given_to_ijoin_and_not_to_the_goal() -> None:

@@ -94,7 +94,7 @@ def assert_twins(case: Case, pick: Pick, *, raising: bool = False) -> None:
         result = fast.process({n: table for n, table in tables.items() if table.num_rows})
         slow.process(tables)
         assert found(result, by_match=slow.by_match) == expected(slow)
-        assert_same_counts(fast.metrics(), slow)
+        assert_same_counts(fast, slow)
         assert_sound(fast)
         assert fast.metrics().forced == slow.forced
         settings = fast.store.memory.retained.sample.settings

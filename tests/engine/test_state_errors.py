@@ -99,12 +99,8 @@ def test_a_chunk_may_be_any_kind_of_bytes() -> None:
     [
         ({"seed": 4}, "seed must be what the saved state was made with: 3; got 4; give it back,"),
         (
-            {"budget": None},
-            "budget must be what the saved state was made with: Budget(rows=1000,",
-        ),
-        (
-            {"goal": ps.MaxSubset(strategy="fifo")},
-            "goal must be what the saved state was made with: MaxSubset(strategy=None); got Max",
+            {"goal": ps.Sample()},
+            "goal must be a MaxSubset as in the saved state: MaxSubset(strategy=None); got Sample(",
         ),
         (
             {"on": ps.Equal(a="k", b="t")},
@@ -130,11 +126,10 @@ def test_the_state_of_another_join_is_refused(changed: dict[str, Any], words: st
 @pytest.mark.parametrize(
     "schema",
     [
-        SCHEMA.append(pa.field("x", pa.int64())),
         pa.schema([("t", pa.int64()), ("k", pa.int32())]),
         pa.schema([("k", pa.int64()), ("t", pa.int64())]),
     ],
-    ids=["one more", "another type", "another order"],
+    ids=["another type", "another order"],
 )
 def test_the_state_of_other_columns_is_refused(schema: pa.Schema) -> None:
     with pytest.raises(StateError) as caught:
@@ -142,7 +137,8 @@ def test_the_state_of_other_columns_is_refused(schema: pa.Schema) -> None:
     assert str(caught.value) == (
         'columns of stream "a" must be what the saved state was made with:\n'
         f"t: int64\nk: int64\ngot:\n{schema}\n"
-        "give them back, or start without the saved state"
+        "give them back (columns may be added, but not left out, moved or made of another type), "
+        "or start without the saved state"
     )
 
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.engine.operator import Operator
+from penstock.engine.plan import bind
 from penstock.strategies import Decision, Probe, Strategy
 from penstock.testing import exact_join
 
@@ -165,3 +167,28 @@ def test_windows_out_of_reach_are_not_multiplied(monkeypatch: pytest.MonkeyPatch
 def test_shares_are_from_0_to_1(shares: Any) -> None:  # noqa: ANN401 -- nested lists
     with pytest.raises(ps.SpecificationError, match="shares of parts, from 0 to 1"):
         Probe(sub_windows=np.array(shares))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_are_counted_by_the_rows_that_are_there(seed: int) -> None:
+    tables = tables_of("abc", floating=True)
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window=WINDOWS[name]) for name in "abc"},
+        on=ps.Similar(0.5, **VECTORS),
+    )
+    operator = Operator(bind(join, {name: table.schema for name, table in tables.items()}))
+    operator.process(tables)
+    shares = np.array(some_shares(3, seed))
+    counted = operator.store.count_parts(shares)
+    memory = operator.store.memory
+    now = float(memory.streams["clock"].max())
+    for s, other in np.ndindex(3, 3):
+        window = WINDOWS["abc"[other]]
+        places = 5 * (now - memory.rows["time"][operator.store.in_queue(other)]) / window
+        asked = [
+            place - min(int(place), 4) < shares[s, other, min(int(place), 4)]
+            or shares[s, other, min(int(place), 4)] == 1.0
+            for place in places
+        ]
+        assert counted[s, other] == pytest.approx(5 * np.mean(asked))
+    assert not np.allclose(counted, shares.sum(axis=2))

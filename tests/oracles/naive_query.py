@@ -14,12 +14,16 @@ Test = Callable[[Mapping[str, Row]], bool]
 
 @dataclass(frozen=True)
 class NaiveRelation:
-    """Rows of a stream with a window by time, or of a table (window None)."""
+    """Rows of a stream with a window by time or of the last rows, or of a table (window None).
+
+    With windows of the last rows no two rows of a query may have the same time.
+    """
 
     name: str
     rows: Sequence[Row]
     window: float | None
     time: str = "t"
+    last: int | None = None
 
 
 def naive_query(
@@ -44,15 +48,19 @@ def naive_query(
 
 
 def _in_windows(members: Mapping[str, Row], relations: Sequence[NaiveRelation]) -> bool:
-    times = [
-        (members[each.name][each.time], each.window)
-        for each in relations
-        if each.window is not None and each.name in members
-    ]
-    if any(time is None for time, _ in times):
+    streams = [each for each in relations if each.window is not None and each.name in members]
+    times = [members[each.name][each.time] for each in streams]
+    if None in times:
         return False
-    newest = max((time for time, _ in times), default=0)
-    return all(newest - time <= window for time, window in times)
+    newest = max(times, default=0)
+    return all(_in_window(each, time, newest) for each, time in zip(streams, times, strict=True))
+
+
+def _in_window(relation: NaiveRelation, time: float, now: float) -> bool:
+    if relation.last is None:
+        return relation.window is not None and now - time <= relation.window
+    later = [row for row in relation.rows if time < row[relation.time] <= now]
+    return len(later) < relation.last
 
 
 def usable(*values: Any) -> bool:  # noqa: ANN401 -- values of any kind

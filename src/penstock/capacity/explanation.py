@@ -229,7 +229,10 @@ class Explanation:
 
     def _bytes_of(self, rows: float) -> float:
         """Return the size of rows that are mixed from the streams as the exact join's are."""
-        return rows * self.prediction.statistics.needed_bytes / self.needed if self.needed else 0.0
+        needed = self.prediction.statistics.needed_bytes
+        if not self.needed or not needed:
+            return 0.0
+        return rows * (needed / self.needed + self.prediction.kept_beside)
 
     def _part(self, rows: float) -> float:
         return min(rows / self.needed, 1.0) if self.needed else 1.0

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from penstock.budget import is_whole
 from penstock.capacity.cpu_prediction import CpuPrediction, check_recall, predict_cpu
+from penstock.capacity.row_bytes import kept_beside
 from penstock.capacity.strategy_models import MODELS, Expected, expect
 from penstock.capacity.stream_statistics import Statistics
 from penstock.errors import SpecificationError, did_you_mean, must
@@ -60,6 +61,9 @@ class Prediction:
         The same for the share of the processor, a `penstock.capacity.CpuPrediction`: `recall` of
         each strategy, `full_share` with which nothing is lost, and `share_for(recall)`. None if the
         processor is not limited.
+    kept_beside
+        Bytes that the join's strategy keeps with each row, besides those of `statistics`: a sample
+        and IJOIN keep some.
     recall
         Share of the exact results that each strategy is expected to find, from 0 to 1. If only the
         processor is limited, this is `cpu.recall`.
@@ -70,6 +74,7 @@ class Prediction:
     statistics: Statistics
     rows: int | None
     cpu: CpuPrediction | None = None
+    kept_beside: int = 0
     recall: Mapping[str, float] = field(init=False)
     division: Mapping[str, Mapping[str, float]] = field(init=False)
 
@@ -90,6 +95,12 @@ class Prediction:
         """The strategy with the highest expected recall; of equal ones the first in `recall`."""
         most = max(self.recall.values())
         return next(name for name, recall in self.recall.items() if recall >= most - _EQUAL)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row in memory, in the stream with the largest rows; 0 if not known."""
+        known = self.statistics.row_bytes
+        return known + self.kept_beside if known else 0.0
 
     @property
     def lower_recall(self) -> float:
@@ -187,10 +198,13 @@ def predict(specification: Specification, statistics: Statistics, shards: int = 
     specification.time_windows("a prediction")
     budget = specification.budget
     rows = None if budget is None else budget.rows
+    beside = kept_beside(specification, statistics)
     if budget is not None and budget.memory_bytes is not None:
         if not statistics.row_bytes:
             hint = "give row_bytes, or a budget in rows"
             requirement = "known for a budget in bytes"
             raise SpecificationError(must("row_bytes of the statistics", requirement, 0.0, hint))
-        rows = max(int(budget.memory_bytes / statistics.row_bytes), len(specification.names))
-    return Prediction(statistics, rows, predict_cpu(specification, statistics, shards))
+        rows = max(
+            int(budget.memory_bytes / (statistics.row_bytes + beside)), len(specification.names)
+        )
+    return Prediction(statistics, rows, predict_cpu(specification, statistics, shards), beside)

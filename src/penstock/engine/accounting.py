@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.engine.kernels import layout
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.strategies import reason_for
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.engine.importance_estimate import ImportanceEstimate
     from penstock.engine.plan import Plan
     from penstock.engine.reviewing import Reviewer
+    from penstock.engine.size_meter import SizeMeter
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.strategies import Strategy
@@ -24,7 +26,6 @@ _COUNTED = (
     "not_admitted",
     "not_probed",
     "not_inserted",
-    "unseen",
     "dropped",
     "evicted",
     "expired",
@@ -73,8 +74,11 @@ def account(
     counters: OperatorCounters,
     *,
     work: Work | None = None,
+    size_meter: SizeMeter | None = None,
 ) -> Metrics:
     """Return what a shard has done so far."""
+    if size_meter is not None and not size_meter.is_on:
+        size_meter = None
     records, rule = store.memory.streams, store.memory.rule
     streams = {}
     total_bytes = 0.0
@@ -105,6 +109,8 @@ def account(
             lived=0.0 if side.last_rows else float(record["lived"]),
             lived_squares=0.0 if side.last_rows else float(record["lived_squares"]),
             **{name: int(record[name]) for name in _COUNTED},
+            # Counts see every arrival, whatever it leaves out.
+            unseen=int(record["unseen"]) if size_meter is None else 0,
         )
         total_bytes += int(record["held_at_most"]) * (
             row_bytes + store.row_overhead + store.vector_bytes
@@ -121,19 +127,35 @@ def account(
         compared=int(rule["compared"][0]),
         why=reason_for(plan.spec.goal) if strategies else None,
         importance=importance.found,
-        importance_estimated=importance.estimated,
-        importance_variance=importance.variance,
+        **_importance(importance, size_meter),
         **store.retention.metrics(store.memory),
-        **_estimates(store, reviewer, counters),
-        **({} if work is None else _work_of(store, work)),
+        **_estimates(store, reviewer, counters, size_meter),
+        **({} if work is None else _work_of(store, work, size_meter)),
     )
 
 
-def _work_of(store: Store, work: Work) -> dict[str, Any]:
+def _importance(importance: ImportanceEstimate, size_meter: SizeMeter | None) -> dict[str, Any]:
+    """Return how much importance there was to find: from counts, or from monitored rows."""
+    if size_meter is not None and size_meter.counts_worth:
+        sums = size_meter.sums
+        return {
+            "importance_estimated": sums["worth"],
+            "importance_variance": sums["worth_variance"],
+        }
+    return {
+        "importance_estimated": importance.estimated,
+        "importance_variance": importance.variance,
+    }
+
+
+def _work_of(store: Store, work: Work, size_meter: SizeMeter | None) -> dict[str, Any]:
     """Return what was done, what was allowed, and what the exact join would have done."""
     unit = work.unit
     arrivals, _, compared, results = work.counted.tolist()
-    whole = max(results, float(store.memory.gauges["total"].sum()))
+    whole = float(store.memory.gauges["total"].sum())
+    if size_meter is not None:
+        whole = size_meter.sums["total"]
+    whole = max(results, whole)
     if store.memory.rule["emits_drawn"][0]:
         results = float(store.memory.pairs["found"].sum())  # drawn or not
     # Where rows probe parts of windows, comparisons for a result are fewer than usual.
@@ -158,19 +180,23 @@ def _work_of(store: Store, work: Work) -> dict[str, Any]:
 
 
 def _estimates(
-    store: Store, reviewer: Reviewer | None, counters: OperatorCounters
+    store: Store,
+    reviewer: Reviewer | None,
+    counters: OperatorCounters,
+    size_meter: SizeMeter | None,
 ) -> dict[str, Any]:
-    """Return what the monitored rows show, and which model is followed."""
+    """Return what counts or the monitored rows show, and which model is followed."""
     if reviewer is None:
         return {}
     gauges = store.memory.gauges
     sums = {name: float(gauges[name].sum()) for name in gauges.dtype.names or ()}
-    if store.meters and sums["total"]:
-        expected = reviewer.steps.expected_variance.of(sums["total"])
-        sums["variance"] = max(sums["variance"], expected)
-        # What the batch has of all results, it has of their variance.
-        expected *= sums["batch_total"] / sums["total"]
-        sums["batch_variance"] = max(sums["batch_variance"], expected)
+    if size_meter is not None:
+        sums = size_meter.sums
+    elif reviewer.steps.has_shed and sums["total"] > 0.0:
+        _complete(sums, store, reviewer)
+    elif store.memory.rule["kind"][0] == layout.EQUAL:
+        # A thousand replays of keys with a limit of memory alone hold without Student's t.
+        sums["fourth"] = sums["batch_fourth"] = 0.0
     estimates: dict[str, Any] = {
         "estimated": sums["total"],
         "variance": sums["variance"],
@@ -181,5 +207,23 @@ def _estimates(
         "batch_fourth": sums["batch_fourth"],
     }
     if reviewer.observer is not None:
-        estimates["follows"], estimates["behind"] = reviewer.observer.evidence.by_name()
+        estimates |= reviewer.observer.choice()
     return estimates
+
+
+def _complete(sums: dict[str, float], store: Store, reviewer: Reviewer) -> None:
+    """Add what chances of all rows say to what results stand for: rows that were shed count too."""
+    expected, memory = reviewer.steps.expected_variance, store.memory
+    totals = memory.gauges["total"]
+    # By the streams that arrive; of monitored rows, which wait, there are two.
+    by_arriving = totals if store.meters else totals[::-1]
+    completed = float(expected.complete(by_arriving, float(memory.streams["clock"].max())).sum())
+    factor = completed / sums["total"]
+    for name, power in (("total", 1), ("variance", 2), ("fourth", 4)):
+        for each in (name, f"batch_{name}"):
+            sums[each] *= factor**power
+    least = expected.of(completed)
+    sums["variance"] = max(sums["variance"], least)
+    # What the batch has of all results, it has of their variance.
+    least *= sums["batch_total"] / completed
+    sums["batch_variance"] = max(sums["batch_variance"], least)

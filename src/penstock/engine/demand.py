@@ -1,4 +1,4 @@
-"""What the streams will need: rates, grades of keys and selectivity, as observed of late."""
+"""What the streams will need: rates, grades of keys and selectivity, as observed recently."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Demand:
 
     @property
     def rates(self) -> Floats:
-        """Rows of each stream per unit of time, as of late."""
+        """Rows of each stream per unit of time, recently."""
         if not self.elapsed:
             return np.zeros(len(self._seen))
         rates: Floats = self._seen[:, :, 0].sum(axis=1) / self.elapsed
@@ -166,7 +166,7 @@ class Demand:
 
     @property
     def compared_each(self) -> float:
-        """Rows that are compared for each result, as of late."""
+        """Rows that are compared for each result, recently."""
         compared, results = self._compared.tolist()
         return float(compared / results) if results > 0 else 1.0
 
@@ -212,6 +212,16 @@ class Demand:
         seen = self._seen[:, :, 0]
         means: Floats = (table * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1e-300)
         return means
+
+    def begin(self) -> None:
+        """Begin to observe now: what was counted before is not new."""
+        memory = self._store.memory
+        self._found = memory.streams["found"].astype(np.float64)
+        shed = memory.streams["not_admitted"] + memory.streams["not_probed"]
+        self._shed = shed.astype(np.float64)
+        self._inserted = memory.streams["inserted"].astype(np.float64)
+        found = float(memory.streams["found"].sum())
+        self._compared_before = np.array([memory.rule["compared"][0], found], np.float64)
 
     def save(self) -> dict[str, Any]:
         """Return the state, for `restore`."""

@@ -134,6 +134,14 @@ class Directions:
         faced = float(self._pairs[0].sum())
         return float(self._compared[0]) / faced if faced else 1.0
 
+    def begin(self) -> None:
+        """Begin to observe now: what was counted before is not new."""
+        memory = self._store.memory
+        pairs = np.stack([memory.pairs["faced"], memory.pairs["found"]])
+        self._pairs_before = pairs.astype(np.float64)
+        self._arrivals_before = memory.rule["arrivals"].astype(np.float64)
+        self._compared_before = self._compared_in_whole()
+
     def save(self) -> dict[str, Any]:
         """Return the state, for `restore`."""
         saved = {name: getattr(self, name).tolist() for name in _SAVED}

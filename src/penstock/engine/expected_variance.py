@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.rows_stood_for import RowsStoodFor
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -54,13 +56,24 @@ class ExpectedVariance:
     def __init__(self, lives: Floats) -> None:
         self._sums = np.zeros((5, lives.size))
         self._by_lot = True
-        self._before = 0.0
+        self._before = np.zeros(lives.size)
         self._start = np.inf
         self._lives = lives
+        self._stood_for = RowsStoodFor(lives)
+        self._waiting: list[Floats] | None = None  # rows that have waited from these times on
 
-    def begin(self, total: float) -> None:
-        """Begin to add: so many results were found so far, when nothing was shed."""
-        self._before = total
+    def begin(self, totals: Floats, waiting: list[Floats]) -> None:
+        """Begin to add.
+
+        Parameters
+        ----------
+        totals
+            Results that each stream's arrivals have found so far, when nothing was shed.
+        waiting
+            The times of each stream's rows that wait.
+        """
+        self._before = totals.copy()
+        self._waiting = waiting
 
     def add(self, arrivals: Array, chances: Floats, match_rates: Floats | None) -> None:
         """Add arrivals.
@@ -81,7 +94,9 @@ class ExpectedVariance:
         if match_rates is not None:
             prospects = np.nan_to_num(match_rates[own])
         self._by_lot = match_rates is None
-        finding = prospects * self._filled(arrivals["time"][own].astype(np.float64), streams)
+        times = arrivals["time"][own].astype(np.float64)
+        finding = prospects * self._filled(times, streams)
+        self._add_rows(times, streams, prospects, finding, chances[own])
         shared = np.divide(1.0, admitted, out=np.ones_like(admitted), where=admitted > 0) - 1.0
         for column, values in (
             (_PROSPECTS, prospects),
@@ -95,6 +110,25 @@ class ExpectedVariance:
         ):
             # Row by row: so the sums do not depend on the cut into batches, to the last digit.
             np.add.at(self._sums[column], streams, values)
+
+    def _add_rows(
+        self,
+        times: Floats,
+        streams: Integers,
+        prospects: Floats,
+        finding: Floats,
+        chances: Floats,
+    ) -> None:
+        """Add rows, and at first those that waited already, to those that others stand for."""
+        for s, waiting in enumerate(self._waiting or ()):
+            own = prospects[streams == s]
+            each = np.full(waiting.size, own.mean() if own.size else 0.0)
+            self._stood_for.add_waiting(waiting, np.full(waiting.size, s), each, each)
+        self._waiting = None
+        probes, inserted, _, probe_weight, insert_weight = chances.T
+        self._stood_for.add_probing(streams, finding, finding * probes * probe_weight)
+        covered = prospects * inserted * insert_weight
+        self._stood_for.add_waiting(times, streams, prospects, covered)
 
     def _filled(self, times: Floats, streams: Integers) -> Floats:
         """Return how far the other streams' windows are filled when rows arrive, multiplied."""
@@ -134,16 +168,31 @@ class ExpectedVariance:
         )
         return float(parts.sum()) / total**2
 
+    def complete(self, totals: Floats, now: float) -> Floats:
+        """Return what each stream's arrivals have found, with rows that none stands for yet."""
+        since = totals - self._before
+        completed: Floats = self._before + since * self._stood_for.factors(now)
+        return completed
+
     def of(self, total: float) -> float:
         """Return the variance that is expected at least, of an estimate."""
-        return self.relative * max(total - self._before, 0.0) ** 2
+        return self.relative * max(total - float(self._before.sum()), 0.0) ** 2
 
     def save(self) -> dict[str, Array]:
         """Return what was added up, for `restore`."""
-        return {"sums": self._sums, "since": np.array([self._by_lot, self._before, self._start])}
+        saved = {
+            "sums": self._sums,
+            "since": np.array([self._by_lot, self._start]),
+            "before": self._before,
+        }
+        return saved | {f"stood_for.{n}": each for n, each in self._stood_for.save().items()}
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Go on where the saved one stopped."""
         self._sums = saved["sums"].copy()
-        by_lot, self._before, self._start = saved["since"].tolist()
-        self._by_lot = bool(by_lot)
+        by_lot, self._start = saved["since"].tolist()
+        self._by_lot, self._before = bool(by_lot), saved["before"].copy()
+        prefix = "stood_for."
+        self._stood_for.restore(
+            {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
+        )

@@ -59,24 +59,29 @@ class ImportanceScores:
         self.kind = goal.result
         self._payloads = payloads
         self._definitions = [goal.importance_of(side.name) for side in plan.sides]
-        self._changes = [
-            each.changes(plan.time.type, side.name)
+        self._turns = [
+            each.turns(plan.time.type, side.name)
             for each, side in zip(self._definitions, plan.sides, strict=True)
         ]
-        # The times at which importance is redefined, of any stream; how many of them have passed;
-        # and the arrivals of this batch before which others do.
-        self._moments: Array = np.unique(np.concatenate(self._changes))
-        self._passed = 0
+        # When importance was redefined last, of any stream; the arrivals of this batch before which
+        # it is redefined, and those times.
+        self._since: int | float = NEVER
         self._places: Integers = np.zeros(0, np.int64)
+        self._moments: Array = np.zeros(0)
 
     # --- The times at which importance is redefined
 
     def begin_batch(self, arrivals: Array) -> None:
         """Find where importance is redefined."""
-        if arrivals.size and self._passed < self._moments.size:
-            nows = np.maximum.accumulate(arrivals["time"])
-            places = np.searchsorted(nows, self._moments[self._passed :])
-            self._places = places[places < arrivals.size]
+        if arrivals.size and any(self._turns):
+            since = self._last(np.maximum.accumulate(arrivals["time"]))
+            self._places = np.flatnonzero(np.diff(since, prepend=self._since) > 0)
+            self._moments = since[self._places]
+
+    def _last(self, times: Array) -> Array:
+        """Return when importance was last redefined before each time, of any stream."""
+        lasts: Array = np.max([each.last(times) for each in self._turns], axis=0)
+        return lasts
 
     def next_edge(self, at: int, stop: int) -> int:
         """Return where the piece that begins at an arrival ends, at the latest at `stop`."""
@@ -90,24 +95,31 @@ class ImportanceScores:
         if not self._places.size:
             return False
         passed = int(np.searchsorted(self._places, at, side="right"))
-        self._places = self._places[passed:]
-        self._passed += passed
+        if passed:
+            self._since = max(self._since, self._moments[passed - 1].item())
+            self._places, self._moments = self._places[passed:], self._moments[passed:]
         return passed > 0
+
+    @property
+    def is_ever_redefined(self) -> bool:
+        """Whether the importance of a row can be another at another time."""
+        return bool(self._moments.size)
 
     def resume(self, now: float) -> None:
         """Go on at a time that was reached before."""
-        self._passed = int(np.searchsorted(self._moments, now, side="right"))
+        if any(self._turns) and now > NEVER:
+            self._since = self._last(np.array([now])).item()
 
     # --- Importance
 
     def now(self, s: int, refs: Integers) -> Floats:
         """Return the importance of a stream's rows as it is defined now."""
-        time = self._moments[self._passed - 1] if self._passed else NEVER
-        return self.at(s, refs, time)
+        return self.at(s, refs, self._since)
 
     def at(self, s: int, refs: Integers, time: float) -> Floats:
         """Return the importance of a stream's rows as it is defined at a time."""
-        return _usable(self._scored(s, refs, self._definitions[s].at(time, self._changes[s])))
+        place = int(self._turns[s].index(np.array([time]))[0])
+        return _usable(self._scored(s, refs, place))
 
     def each_at(self, s: int, refs: Integers, times: Array) -> Floats:
         """Return the importance of a stream's rows, each as defined at a time of its own."""
@@ -115,9 +127,9 @@ class ImportanceScores:
 
     def given_at(self, s: int, refs: Integers, times: Array) -> Floats:
         """Return what `each_at` does, with NaN for rows whose importance cannot be used."""
-        if not self._changes[s].size:
+        if not self._turns[s]:
             return self._scored(s, refs, 0)
-        places = np.searchsorted(self._changes[s], times, side="right")
+        places = self._turns[s].index(times)
         importance = np.empty(refs.size)
         for place in np.unique(places):
             here = places == place

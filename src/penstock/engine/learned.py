@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from penstock.engine.arrays import Array, Integers
     from penstock.engine.reviewing import Reviewer
+    from penstock.engine.size_meter import SizeMeter
     from penstock.engine.store import Store
 
 _MONITORED_FIELDS = (
@@ -27,16 +28,21 @@ _MONITORED_FIELDS = (
     "likeliness",
     "cover",
     "batch_cover",
+    "part",
+    "batch_part",
 )
 _REVIEWER = "reviewer."
 _RETENTION = "retention."
 _ROWS = "rows."
 _SHED = "shed."
+SIZES = "sizes."
 # Frequencies: the keys that were counted, ascending, and their counts.
 _KEYS, _COUNTS = ".keys", ".counts"
 
 
-def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
+def learned_by(
+    store: Store, reviewer: Reviewer | None, size_meter: SizeMeter | None
+) -> LearnedArrays:
     """Return a copy of what was learned."""
     memory = store.memory
     monitored = memory.monitored[: int(memory.rule["monitored"][0])]
@@ -69,12 +75,21 @@ def learned_by(store: Store, reviewer: Reviewer | None) -> LearnedArrays:
             tables[f"{_ROWS}{stream}"][f"{_RETENTION}{kept}"] = array
         else:
             arrays[f"{_RETENTION}{name}"] = array
+    if size_meter is not None:
+        arrays |= {f"{SIZES}{name}": array for name, array in size_meter.save().items()}
+    _add_observed(reviewer, arrays, tables)
+    return LearnedArrays.copy_of(arrays, tables)
+
+
+def _add_observed(
+    reviewer: Reviewer | None, arrays: dict[str, Array], tables: dict[str, dict[str, Array]]
+) -> None:
+    """Add what the reviewer has observed, with frequencies as tables."""
     if reviewer is not None:
         arrays |= {f"{_REVIEWER}{name}": array for name, array in reviewer.save().items()}
         for name in [name for name in arrays if name.endswith(_KEYS)]:
             table = name.removesuffix(_KEYS)
             tables[table] = {KEY: arrays.pop(name), _COUNTS: arrays.pop(table + _COUNTS)}
-    return LearnedArrays.copy_of(arrays, tables)
 
 
 def in_queue_order(learned: LearnedArrays, numbers: Sequence[Integers]) -> dict[str, Array]:
@@ -92,13 +107,16 @@ def in_queue_order(learned: LearnedArrays, numbers: Sequence[Integers]) -> dict[
 
 def of_retention(learned: Mapping[str, Array]) -> dict[str, Array]:
     """Return what the retention has saved."""
-    return _below(learned, _RETENTION)
+    return below(learned, _RETENTION)
 
 
-def put_back(store: Store, reviewer: Reviewer | None, learned: Mapping[str, Array]) -> None:
+def put_back(
+    store: Store,
+    reviewer: Reviewer | None,
+    size_meter: SizeMeter | None,
+    learned: Mapping[str, Array],
+) -> None:
     """Set what was learned, once all rows are back in memory."""
-    numbers = learned["monitored.arrival_number"]
-    store.reserve_monitored(max(numbers.size, int(store.memory.rule["quota"][0])))
     if store.meters:
         store.reserve_shed()
     memory = store.memory
@@ -106,8 +124,6 @@ def put_back(store: Store, reviewer: Reviewer | None, learned: Mapping[str, Arra
     memory.exposed[:] = learned["exposed"]
     for name in GAUGE.names or ():
         memory.gauges[name] = learned[f"gauges.{name}"]
-    for name in _MONITORED_FIELDS:
-        memory.monitored[name][: numbers.size] = learned[f"monitored.{name}"]
     by_stream = [store.in_queue(s) for s in range(memory.streams.size)]
     for s, rows in enumerate(by_stream):
         memory.rows["matches"][rows] = learned[f"matches.{s}"]
@@ -115,15 +131,28 @@ def put_back(store: Store, reviewer: Reviewer | None, learned: Mapping[str, Arra
             for name in SHED.names or ():
                 memory.shed[name][rows] = learned[f"{_SHED}{name}.{s}"]
     store.retention.restore(memory, by_stream, of_retention(learned))
-    everything = np.concatenate(by_stream)
+    keep_monitored(store, learned)
+    if reviewer is not None:
+        reviewer.restore(below(learned, _REVIEWER))
+    if size_meter is not None:
+        size_meter.restore(below(learned, SIZES))
+
+
+def keep_monitored(store: Store, learned: Mapping[str, Array]) -> None:
+    """Monitor the rows again that were monitored, once all rows are back in memory."""
+    numbers = learned["monitored.arrival_number"]
+    store.reserve_monitored(max(numbers.size, int(store.memory.rule["quota"][0])))
+    memory = store.memory
+    for name in _MONITORED_FIELDS:
+        memory.monitored[name][: numbers.size] = learned[f"monitored.{name}"]
+    everything = np.concatenate([store.in_queue(s) for s in range(memory.streams.size)])
     order = np.argsort(memory.rows["arrival_number"][everything])
     arrival_numbers = memory.rows["arrival_number"][everything]
     found = everything[order[np.searchsorted(arrival_numbers, numbers, sorter=order)]]
     for at, row in enumerate(found):
         monitor_again(memory, at, int(row))
-    if reviewer is not None:
-        reviewer.restore(_below(learned, _REVIEWER))
 
 
-def _below(learned: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+def below(learned: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    """Return what has names that begin with a prefix, by the rest of their names."""
     return {n.removeprefix(prefix): a for n, a in learned.items() if n.startswith(prefix)}

@@ -276,6 +276,19 @@ class Likeliness:
                 self._priors[s] = KeyPrior.restored(steady["prior"])
                 self._steady[s].restore(steady)
 
+    def carry_over(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on with what was counted for another budget or strategy, as far as it was."""
+        if "likeliness" not in saved:
+            return
+        if self._steady and "steady.0.prior" not in saved:
+            begun, self._steady = self._steady, []
+            self.restore(saved)
+            self._steady = begun
+        else:
+            self.restore(saved)
+        for counts in self._counts:
+            counts.forget()  # a smaller budget has fewer
+
 
 def _below(saved: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}

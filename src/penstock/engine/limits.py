@@ -58,6 +58,8 @@ class Limits:
     rows
         That may be held, as of the last review: where the budget is in bytes, as many as it takes
         of those that are held. None without a budget.
+    reserved
+        Rows without payload that would take as much memory as what is not for rows.
     measured
         Where the budget is in bytes: each stream's rows so far, and their bytes.
     """
@@ -74,6 +76,7 @@ class Limits:
     ) -> None:
         self._rule = rule
         self._row_overhead = row_overhead
+        self.reserved = 0
         self.in_bytes = False
         self.most_rows: int | None = None
         self.measured: Integers = np.zeros((streams, 2), np.int64)
@@ -85,9 +88,41 @@ class Limits:
             self.in_bytes = True
             limit = part_of(budget.memory_bytes, shard, shards) // _WORD
             self.most_rows = min(limit // _words(row_overhead), _MOST_ROWS)
-        rule["limit"] = limit
+        rule["limit"] = self._limit = limit
         rule["has_costs"] = self.in_bytes
         self.rows = self.most_rows
+
+    @property
+    def amount(self) -> int:
+        """What may be held: rows, or bytes where the budget is in bytes."""
+        return self._limit * _WORD if self.in_bytes else self._limit
+
+    def is_set_to(self, amount: int) -> bool:
+        """Return whether an amount is the limit: bytes are counted in whole words."""
+        return self._limit_of(amount) == self._limit
+
+    def resume(self, amount: int) -> None:
+        """Set the limit as it was before a restart."""
+        self._limit = self._limit_of(amount)
+        self.reserve(self.reserved)
+
+    def _limit_of(self, amount: int) -> int:
+        return amount // _WORD if self.in_bytes else min(amount, _MOST_ROWS)
+
+    def change(self, amount: int) -> None:
+        """Set another limit, in rows or in bytes as the budget is, of at most the budget's own.
+
+        What is above it stays until the operator has evicted it.
+        """
+        limit, before = self._limit_of(amount), self._limit
+        self._limit = limit
+        self.reserve(self.reserved)
+        if not self.in_bytes:
+            self.rows = limit
+        elif self._rule["held"][0]:
+            self.rows = self.rows_now
+        elif self.rows is not None:
+            self.rows = max(1, self.rows * limit // max(before, 1))
 
     def costs(self, sizes: Integers) -> Integers:
         """Return how much of the limit rows of these sizes take up, where it is in bytes."""
@@ -105,12 +140,20 @@ class Limits:
         """Set how many rows may be held by what those in memory take up now."""
         self.rows = self.rows_now
 
+    def reserve(self, rows: int) -> None:
+        """Leave room for what takes as much memory as so many rows without payload."""
+        self.reserved = rows
+        if self.most_rows is None:
+            return
+        cost = _words(self._row_overhead) if self.in_bytes else 1
+        self._rule["limit"] = max(self._limit - rows * cost, 1)
+
     @property
     def rows_now(self) -> int | None:
         """How many rows of the size of those in memory may be held; None without a budget."""
         if not self.in_bytes or not self._rule["held"][0]:
             return self.rows
-        rows = int(self._rule["limit"][0]) * int(self._rule["held"][0])
+        rows = self._limit * int(self._rule["held"][0])
         return max(1, rows // int(self._rule["taken"][0]))
 
     @property

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.engine.observing import Observer
     from penstock.engine.plan import Plan
     from penstock.engine.rater import Rater
+    from penstock.engine.size_meter import SizeMeter
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.strategies import Decision, Needs
@@ -49,6 +50,8 @@ class Sources:
         Of the strategies.
     work
         Its account of work; None if that is not limited.
+    size_meter
+        What counts of keys show; None if they are not counted.
     """
 
     plan: Plan
@@ -57,6 +60,7 @@ class Sources:
     rater: Rater
     needs: Needs
     work: Work | None = None
+    size_meter: SizeMeter | None = None
 
 
 class LiveView(View):
@@ -96,11 +100,12 @@ class LiveView(View):
 
     @cached_property
     def room(self) -> int | None:
-        """Rows that may be held, those that are monitored not counted; None without a limit."""
+        """Rows that may be held, less those monitored and counters; None without a limit."""
         budget = self._sources.plan.spec.budget
         if budget is not None and not budget.limits_memory:
             return None
-        return self._limit - int(self._sources.store.memory.rule["quota"][0])
+        store = self._sources.store
+        return self._limit - int(store.memory.rule["quota"][0]) - store.counted_rows
 
     @cached_property
     def selectivities(self) -> Floats:
@@ -135,13 +140,21 @@ class LiveView(View):
     def followed(self) -> int:
         """Number of the model that has predicted best."""
         observer = self._sources.observer
-        return 0 if observer is None else observer.evidence.followed
+        return 0 if observer is None else observer.followed
 
     @cached_property
     def is_decided(self) -> bool:
         """Whether that was chosen for what was observed."""
         observer = self._sources.observer
-        return False if observer is None else observer.evidence.is_decided
+        return False if observer is None else observer.is_decided
+
+    @cached_property
+    def tried_shares(self) -> tuple[float, ...] | None:
+        """Shares of the streams in the memory of the model that found most in a trial."""
+        observer = self._sources.observer
+        if observer is None or observer.trial is None or not observer.trial.is_telling:
+            return None
+        return tuple(observer.trial.shares.tolist())
 
     def _stream(self, s: int) -> LiveStream:
         store, observer, rater = self._sources.store, self._sources.observer, self._sources.rater
@@ -159,8 +172,13 @@ class LiveView(View):
             importance=rater.importance[s],
             usual_importance=rater.usual_importance[s],
             given_matches=rater.given_matches(s),
+            matches_rate=self._matches_rate(s),
             **known,
         )
+
+    def _matches_rate(self, s: int) -> float | None:
+        meter = self._sources.size_meter
+        return float(meter.waiting_rates[s]) if meter is not None and meter.is_on else None
 
     def keys_of(self, s: int) -> KeySample | None:
         """Return a sample of a stream's keys, if a division is due and they are counted."""
@@ -221,7 +239,8 @@ class LiveStream(StreamView):
     def for_rating(self) -> StreamView:
         """Return what is the same until the next review."""
         known = {each.name: getattr(self, each.name) for each in fields(StreamView)}
-        return StreamView(**known | {"held": 0, "keys": None, "sampled": None})
+        changes = {"held": 0, "keys": None, "sampled": None, "matches_rate": None}
+        return StreamView(**known | changes)
 
 
 def match_rates(observer: Observer, s: int, values: Array, words: Integers) -> Floats:

@@ -40,12 +40,12 @@ class Monitor:
         self._budget = budget
         self._allowed: int | None = None  # rows that the quota was set for
 
-    def allow(self, rows: int) -> None:
-        """Set the quota, where so many rows may be held."""
+    def allow(self, rows: int, *, less: int = 0) -> None:
+        """Set the quota, where so many rows may be held; `less` of it is for counters of keys."""
         if rows == self._allowed:
             return
         self._allowed = rows
-        quota = self._budget.monitored(rows) if self._monitors else 0
+        quota = self._budget.monitored(rows) - less if self._monitors else 0
         self._store.reserve_monitored(quota)
         rule = self._store.memory.rule[0]
         rule["quota"] = quota

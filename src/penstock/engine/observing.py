@@ -19,6 +19,7 @@ from penstock.engine.likeliness import Likeliness
 from penstock.engine.lives import lengths_of
 from penstock.goals import LearningGoal
 from penstock.statistics.age_curve import AgeCurve
+from penstock.statistics.cluster_variance import ClusterVariance
 from penstock.statistics.evidence import Evidence
 from penstock.statistics.fading import fade_together
 from penstock.statistics.outlook import Outlook, smoothed_curve
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
+    from penstock.engine.trials import Trial
     from penstock.strategies import Model, Needs
 
 # A half-life is no shorter than this, in lives.
@@ -82,6 +84,8 @@ class Observer:
         Models of the streams whose predictions are compared.
     rows
         That may be held.
+    trial
+        Tries the models, where that is possible.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Observer:
         store: Store,
         coder: KeyCoder,
         rows: int,
+        trial: Trial | None = None,
     ) -> None:
         count = len(plan.sides)
         self._plan = plan
@@ -109,8 +114,16 @@ class Observer:
         self.likeliness = None
         if needs.frequencies:
             self.likeliness = Likeliness(plan, coder, known, rows)
-        self.evidence = Evidence([model.name for model in self._models] or [""])
+        names = [model.name for model in self._models] or [""]
+        # Samples of clusters, which need no monitored rows, are compared by what they are for.
+        self.cluster_choice = (
+            ClusterVariance(names) if self._models and not needs.monitoring else None
+        )
+        self.evidence = self.cluster_choice or Evidence(names)
+        self.trial = trial
+        self._trials_named = tuple(dict.fromkeys(model.name for model in needs.tried))
         self.now: float | None = None
+        self._settled: float = 0.0  # the time at which trials were last compared
         self._began: float = 0.0
         self._faded: float = 0.0  # the time at which sums were last faded
         self.rates = Rates(count)  # of rows with a key
@@ -125,6 +138,16 @@ class Observer:
         """For how long the join has run, in units of time."""
         return float((self.now or 0) - self._began)
 
+    @property
+    def followed(self) -> int:
+        """Number of the model that is followed."""
+        return self.evidence.followed if self.trial is None else self.trial.followed
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether that was chosen for what was observed."""
+        return (self.evidence if self.trial is None else self.trial.contest).is_decided
+
     # --- The batch, in pieces between which something may change
 
     def begin_batch(self, arrivals: Array) -> bool:
@@ -135,7 +158,7 @@ class Observer:
         lives = self._store.memory.lives
         is_first = self.now is None
         if self.now is None:
-            self.now = self._faded = self._began = times[0].item()
+            self.now = self._faded = self._began = self._settled = times[0].item()
             self.turned[:] = self.now
             lives["now"] = np.floor(times[0] / lives["span"])
         nows = np.maximum.accumulate(np.maximum(times, self.now))
@@ -231,10 +254,29 @@ class Observer:
         expose_all(memory.of_any_kind, s, now)
         factor = self._fade(steps / int(memory.lives["parts"][s]), self._lives()[s])
         changed = self._compare(s, now, factor**0.5)  # which is right is remembered twice as long
+        if self.trial is not None:
+            self.trial.turn(s, float(now), float(self.turned[s]), factor)
         fade_together(memory.matched[s], memory.exposed[s], factor)
         self.turned[s] = now
         self.outlooks[s] = self._outlook(s)
+        if self.trial is not None:
+            rates = [self.rates.of(each) for each in range(self.turned.size)]
+            self.trial.score_by(self.outlooks, rates)
         return changed
+
+    def review_trial(self, room: int) -> None:
+        """Let models on trial know what rows are like now, and how many may be held."""
+        if self.trial is not None and self.likeliness is not None:
+            self.trial.review(self.likeliness, room, max(self._lives()))
+
+    def settle(self) -> bool:
+        """Compare what models on trial have found; return whether another is followed now."""
+        if self.trial is None:
+            return False
+        # Nanoseconds are more than a float can tell apart.
+        passed, self._settled = float((self.now or 0) - self._settled), self.now or 0
+        longest = max(self._lives())
+        return self.trial.settle(self._fade(passed / longest, longest) if longest else 0.5)
 
     def _compare(self, s: int, now: float, fade: float) -> bool:
         """Compare what each model predicted for the monitored rows with what came."""
@@ -245,7 +287,7 @@ class Observer:
             return False
         entries = monitored[places]
         changed = False
-        if self._models and self.outlooks[s].curve.total > 0:
+        if self._models and self.trial is None and self.outlooks[s].curve.total > 0:
             changed = self._compare_models(s, entries, now, fade)
         memory.monitored["counted"][places] = entries["matches"]
         if self.likeliness is not None:
@@ -274,6 +316,8 @@ class Observer:
         ages, counted = (since - times) / span, entries["counted"].astype(np.float64)
         waiting = Rows(s, ages, likely, counted)
         predicted = [each.expected(self.outlooks[s], waiting) * passed for each in self._models]
+        if not isinstance(self.evidence, Evidence):
+            return False
         return self.evidence.add(
             [_in_proportion(each[told], gained[told], weights[told]) for each in predicted],
             gained[told],
@@ -282,49 +326,52 @@ class Observer:
         )
 
     def compare_in_sample(self) -> None:
-        """Compare what models say of the rows of a sample with what these have matched so far.
+        """Compare samples of clusters by the variance of totals, as the rows in memory tell it.
 
-        In proportion: how many matches there are in all, all models take from what came.
+        Their results so far are what is added up: as many as they are old.
         """
         memory, retention = self._store.memory, self._store.retention
-        predicted: list[list[Floats]] = [[] for _ in self._models]
-        came, weights = [], []
+        sizes: list[list[Floats]] = [[] for _ in self._models]
+        totals, weights = [], []
         for s in range(self.turned.size):
             rows = self._store.in_queue(s)
-            ages = (float(self.now or 0) - memory.rows["time"][rows]) / (self._waits[s] or 1.0)
-            rows, ages = rows[ages > 0], np.minimum(ages[ages > 0], 1.0)
-            chances, sizes = retention.chances(memory, rows), retention.sizes(memory, rows)
-            if not rows.size or chances is None or sizes is None:
+            chances, rated = retention.chances(memory, rows), retention.sizes(memory, rows)
+            if not rows.size or chances is None or rated is None:
                 continue
-            matched = memory.rows["matches"][rows].astype(np.float64)
-            stands_for = 1.0 / chances
-            waiting = Rows(s, ages, sizes, matched)
+            totals.append(memory.rows["matches"][rows].astype(np.float64))
+            weights.append(1.0 / chances)
+            waiting = Rows(s, np.ones(rows.size), rated, totals[-1])
             for number, model in enumerate(self._models):
-                said = ages * np.maximum(model.expected(_FLAT, waiting), 1e-12)
-                said *= np.sum(stands_for * matched) / np.sum(stands_for * said)
-                predicted[number].append(said)
-            came.append(matched)
-            weights.append(stands_for)
-        if not came or not sum(float(each.sum()) for each in came):
-            return
-        weight = np.concatenate(weights)
-        self.evidence.add(
-            [np.concatenate(each) for each in predicted],
-            np.concatenate(came),
-            weight / weight.mean(),
-            0.0,  # the rows' whole lives are compared each time
-        )
+                sizes[number].append(np.maximum(model.expected(_FLAT, waiting), 1e-12))
+        if self.cluster_choice is not None and totals:
+            self.cluster_choice.compare(
+                np.concatenate(totals),
+                np.concatenate(weights),
+                [np.concatenate(each) for each in sizes],
+                float(sum(each.size for each in totals)),
+            )
 
     def _outlook(self, s: int) -> Outlook:
         memory = self._store.memory
         parts = int(memory.lives["parts"][s])
         curve = self._curves[s]
         if curve is None:
-            curve = AgeCurve(smoothed_curve(memory.matched[s, :parts], memory.exposed[s, :parts]))
+            seen = memory if self.trial is None else self.trial
+            curve = AgeCurve(smoothed_curve(seen.matched[s, :parts], seen.exposed[s, :parts]))
         monitored = memory.monitored[: int(memory.rule["monitored"][0])]
         monitored = monitored[memory.rows["stream"][monitored["row"]] == s]
         rate = self.rates.of(s) * float(self.span(s))
         return Outlook(curve, rate, monitored["likeliness"], 1.0 / monitored["chance"])
+
+    def choice(self) -> dict[str, dict[str, int] | dict[str, float]]:
+        """Return which model is followed, and what speaks for each; for the metrics."""
+        follows, behind = self.evidence.by_name()
+        if self._trials_named:
+            follows = {name: follows.get(name, 0) for name in self._trials_named}
+        tried = dict.fromkeys(self._trials_named, 0.0)
+        if self.trial is not None:
+            follows, tried = self.trial.by_name()
+        return {"follows": follows, "behind": behind, "tried": tried}
 
     # --- Small things
 
@@ -360,7 +407,7 @@ class Observer:
         """Return what was learned, for `restore`."""
         kind = self._plan.time.dtype
         saved = {
-            "clock": np.array([self.now or 0, self._faded, self._began], kind),
+            "clock": np.array([self.now or 0, self._faded, self._began, self._settled], kind),
             "started": np.array([self.now is not None]),
             "turned": self.turned,
         }
@@ -373,17 +420,54 @@ class Observer:
         saved |= self.rates.save() | self.evidence.save()
         if self.likeliness is not None:
             saved |= self.likeliness.save()
+        if self.trial is not None:
+            saved |= {f"trial.{name}": array for name, array in self.trial.save().items()}
         return saved
+
+    def carry_over(
+        self, saved: Mapping[str, np.ndarray], now: float, *, same_strategy: bool
+    ) -> None:
+        """Go on at a time with what was learned for another budget or strategy.
+
+        What this one does not use is left, and what it has not begins now. Age curves are those of
+        `Memory.matched` and `Memory.exposed`.
+        """
+        self.now = self._faded = self._began = self._settled = now
+        if saved:
+            self._faded, self._began = saved["clock"].tolist()[1:3]
+            self.rates.restore(saved)
+        if saved and same_strategy:
+            self.evidence.restore(saved)
+        if self.likeliness is not None:
+            self.likeliness.carry_over(saved)
+            for s in range(self.turned.size):
+                self._note_likeliness(self.likeliness, s)
+        self.turned[:] = now
+        self.outlooks = [self._outlook(s) for s in range(self.turned.size)]
+
+    def _note_likeliness(self, known: Likeliness, s: int) -> None:
+        """Note how likely rows are to match that came when that was not observed."""
+        memory = self._store.memory
+        rows = self._store.in_queue(s)
+        rows = rows[memory.rows["likeliness"][rows] == 0.0]
+        if rows.size and self._store.retention.keeps_likeliness:
+            words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
+            memory.rows["likeliness"][rows] = known.of(s, memory.rows["value"][rows], words)
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on where the saved one stopped."""
-        now, self._faded, self._began = saved["clock"].tolist()
+        now, self._faded, self._began, self._settled = saved["clock"].tolist()
         self.now = now if saved["started"][0] else None
         self.rates.restore(saved)
         self.turned = saved["turned"].copy()
         self.evidence.restore(saved)
         if self.likeliness is not None:
             self.likeliness.restore(saved)
+        if self.trial is not None:
+            prefix = "trial."
+            self.trial.restore(
+                {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
+            )
         for s in range(self.turned.size):
             self.outlooks[s] = Outlook(
                 AgeCurve(saved[f"outlook.{s}.curve"]),

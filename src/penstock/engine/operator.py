@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,9 @@ from penstock.engine.payload import Payload
 from penstock.engine.ratings import draw, given_matches, importance_of_arrivals
 from penstock.engine.result_rows import ResultRows
 from penstock.engine.retention.base import Retention
+from penstock.engine.retention.shrinking import shrink
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
+from penstock.engine.size_meter import SizeMeter, counted_rows, meters_sizes
 from penstock.engine.sizes import table_size
 from penstock.engine.store import Store
 from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
@@ -167,7 +169,11 @@ class Operator:
         self.reviewer: Reviewer | None = None
         self.work: Work | None = None
         if plan.work is not None and needs is not None:
-            self.work = Work(plan, self.store, self.strategies[-1].charged, needs.lags)
+            charged, lags = self.strategies[-1].charged, needs.lags
+            self.work = Work(plan, self.store, charged, lags, measures_fits=needs.measured_fits)
+        self.size_meter: SizeMeter | None = None
+        if needs is not None and meters_sizes(plan, needs):
+            self.size_meter = SizeMeter(plan, self.scores, shard, waits=self.alignment.waits)
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(
@@ -178,7 +184,11 @@ class Operator:
                 self.limits.rows or 0,
                 self.scores,
                 self.work,
+                size_meter=self.size_meter,
             )
+        # `pieces` pauses before the first arrival of this time or a later one; see `_pauses`.
+        self.pause_at: float = np.inf
+        self.paused_at: float | None = None  # the arrival's time, while it pauses
         self.reviewed = -1  # arrivals at the last review
         self.emitted_before = 0  # the batch that is being joined, or was last
 
@@ -238,6 +248,8 @@ class Operator:
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
+        if self.size_meter is not None:
+            self.size_meter.begin_batch()
         ticks = wait_for_results(
             self.plan, self.store.memory.streams, self.counters, settled, ticks
         )
@@ -282,6 +294,8 @@ class Operator:
             importance = importance_of_arrivals(self.scores, sides, self.counters)
         if self.monitor is None or self.reviewer is None:
             return None
+        if self.size_meter is not None and self.size_meter.counts_worth and importance is not None:
+            self.size_meter.set_worths(merged.spread(importance))
         self.reviewer.steps.draw_when_needed(partial(draw, self.monitor, sides, merged))
         self.reviewer.rate_batch(sides, merged, self.payloads, importance)
         return given_matches(self.plan, self.payloads, sides, merged)
@@ -354,6 +368,7 @@ class Operator:
             self.scores.begin_batch(arrivals)
         at = 0
         while at < arrivals.size:
+            yield from self._pauses(arrivals, at)
             began, stop = at, self._begin_piece(arrivals, at)
             while at < stop:
                 part = min(stop, at + _RESERVED)
@@ -379,6 +394,35 @@ class Operator:
         if self._produced.produced[0]:
             yield from self._results()
 
+    def _pauses(self, arrivals: Array, at: int) -> Iterator[pa.Table]:
+        """Yield no results, with `paused_at` set, until `pause_at` is after an arrival.
+
+        While it pauses, its limit may be changed by `allot`.
+        """
+        while arrivals["time"][at] >= self.pause_at:
+            if self._produced.produced[0]:
+                yield from self._results()
+            self.paused_at = float(arrivals["time"][at])
+            yield self.plan.result_schema.empty_table()
+            self.paused_at = None
+
+    def allot(self, amount: int) -> None:
+        """Set another limit, in rows or bytes as the budget is; rows above it leave at once.
+
+        They leave in the order of the strategy. Monitored rows above their share of the new limit
+        become rows like others first. To be called before the first batch, between two batches, or
+        while `pieces` pauses.
+        """
+        self.limits.change(amount)
+        has_rows = self.reviewed >= 0 or int(self.store.memory.rule["held"][0]) > 0
+        if self.monitor is not None and has_rows:
+            rows = self.limits.rows or 0
+            self.count_keys(rows)
+            self.monitor.allow(rows)
+            if not shrink(self.store.memory):
+                self.monitor.allow(0)  # rows of a size that leaves no room for monitored ones
+                shrink(self.store.memory)
+
     def _begin_piece(self, arrivals: Array, at: int) -> int:
         """Act on what has changed before an arrival; return where the next change may be."""
         arrived = int(self.store.memory.rule["arrivals"][0])
@@ -389,7 +433,7 @@ class Operator:
             is_due = self.work is None or not self.work.look()
             self.limits.review()
             interval = self._interval
-        stop = min(at + self.reviewed + interval - arrived, arrivals.size)
+        stop = min(at + self.reviewed + interval - arrived, self._until_pause(arrivals, at))
         if self.scores is not None:
             stop = self.scores.next_edge(at, stop)
             if self.scores.is_redefined(at) and self.reviewer is not None:
@@ -400,7 +444,15 @@ class Operator:
         if self.reviewer is not None:
             stop = self.reviewer.next_edge(at, stop)
             self.reviewer.begin_piece(arrivals, at, stop)
+        if self.size_meter is not None:
+            self.size_meter.take(arrivals, at, stop)
         return stop
+
+    def _until_pause(self, arrivals: Array, at: int) -> int:
+        """Return how many of a batch's arrivals come before the next pause."""
+        if self.pause_at == np.inf:
+            return arrivals.size
+        return at + max(1, int(np.searchsorted(arrivals["time"][at:], self.pause_at)))
 
     @property
     def _interval(self) -> int:
@@ -416,11 +468,30 @@ class Operator:
         Called after every so many arrivals.
         """
         self._review_order()
+        self.count_keys(rows)
         if self.monitor is not None:
             self.monitor.allow(rows)
             self.monitor.review()
         if self.reviewer is not None:
             self.reviewer.review(rows)
+
+    def count_keys(self, rows: int) -> None:
+        """Let counters of keys have half as much memory as monitored rows.
+
+        As long as no row was lost they take no room from rows: what fits is joined exactly.
+        """
+        budget = self.plan.spec.budget
+        if self.size_meter is None or budget is None:
+            return
+        if not budget.limits_memory:
+            self.size_meter.allow(None)
+            return
+        counted = counted_rows(budget.monitored(rows))
+        self.store.counted_rows = counted
+        self.size_meter.allow(counted * self.store.row_overhead)
+        streams = self.store.memory.streams
+        if streams["evicted"].any() or streams["dropped"].any():
+            self.limits.reserve(counted)
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -438,6 +509,10 @@ class Operator:
         """Turn the references that were produced into rows."""
         yield from self._rows.pieces(self._produced, self.store.memory.rule)
         self._produced.produced[0] = 0
+
+    def restore_counters(self, saved: Sequence[Mapping[str, Any]]) -> None:
+        """Go on with what was counted of the streams."""
+        self.counters[:] = [StreamCounters(**each) for each in saved]
 
     def metrics(self) -> Metrics:
         """Return what this shard has done so far."""
@@ -458,6 +533,7 @@ class Operator:
                 emitted_before=self.emitted_before,
             ),
             work=self.work,
+            size_meter=self.size_meter,
         )
 
 

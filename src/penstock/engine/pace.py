@@ -116,7 +116,7 @@ class Pace:
         self.every, self.interval = 1, min(self.interval, self._usual)
 
     def _paid_for(self, arrivals: float, now: float) -> float:
-        """Return for how many arrivals the account pays, each much dearer than those of late.
+        """Return for how many arrivals the account pays, each much dearer than recent ones.
 
         0 if these have cost much of what was allowed meanwhile.
         """
@@ -128,6 +128,12 @@ class Pace:
 
     def _until_next_look(self, paid_for: float, held: int) -> int:
         return int(min(_MOST_IDLE, paid_for, max(held, self._usual)))
+
+    def carry_over(self, arrivals: float, now: float, *, has_shed: bool) -> None:
+        """Begin again after so many arrivals, at a time: what is allowed has changed."""
+        self._observes_all |= has_shed
+        self._reviewed = arrivals
+        self._looked = arrivals, self._account.spent, now
 
     def save(self) -> dict[str, Any]:
         """Return the state, for `restore`."""

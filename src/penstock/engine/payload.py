@@ -155,7 +155,7 @@ class Payload:
                 lambda index: _take(self.batch, index, kept, self._batch_size),
             )
         self.begin(self.batch.schema.empty_table())
-        self._tidy()
+        self.tidy()
 
     def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:
         """Put back a saved sub-window; its rows and their births are filled in later."""
@@ -200,7 +200,7 @@ class Payload:
         self._store.reserve_sub_windows(number)
         return number
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         """Drop empty sub-windows, and merge neighbours that are small or full of gaps."""
         for number in [n for n in self.sub_windows if not self.count_live(n)]:
             del self.sub_windows[number]

@@ -302,19 +302,20 @@ def _side(
                     "cast it, or leave matches out",
                 )
             )
+    last_rows, window = 0, stream.window or 0
+    if isinstance(window, Rows):
+        last_rows, window = window.number, 0
     return Side(
         name=name,
         schema=schema,
         time=stream.time,
         columns=columns,
-        window=(
-            layout.FOR_EVER if isinstance(stream.window, Rows) else units(stream.window, "window")
-        ),
+        window=layout.FOR_EVER if last_rows else units(window, "window"),
         lateness=units(stream.lateness, "lateness"),
         max_ahead=None if stream.max_ahead is None else units(stream.max_ahead, "max_ahead"),
         idle=None if stream.idle is None else units(stream.idle, "idle"),
         matches=matches,
-        last_rows=stream.window.number if isinstance(stream.window, Rows) else 0,
+        last_rows=last_rows,
         is_told=isinstance(stream, ResultStream),
     )
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.engine.kernels.layout import KEY_WORD
+from penstock.engine.identity import content_hashes, draws
+from penstock.engine.kernels.layout import KEY_WORD, NOTHING
 from penstock.engine.kernels.selection import gather, gathered_type, set_likeliness
 from penstock.engine.lives import lengths_of
 from penstock.engine.ratings import checked, rate
 from penstock.goals import Sample
-from penstock.statistics.expected_importance import expected_importance
+from penstock.statistics.expected_importance import expected_importance, relative_importance
 from penstock.strategies import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
 
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.importance_scores import ImportanceScores
@@ -150,6 +154,18 @@ class Rater:
             if ratings is not None:
                 retention.grade(arrivals, places, checked(self._strategy, ratings, places.size))
 
+    def relative_importance(self, view: View) -> dict[int, Floats]:
+        """Return what results of a piece's rows matter, by stream; empty if all matter alike."""
+        return {
+            s: relative_importance(
+                view.goal.result,
+                importance,
+                self.usual_importance[s],
+                [each for o, each in enumerate(self.importance) if o != s],
+            )
+            for s, importance in self._met.items()
+        }
+
     def end_piece(self, observer: Observer, stop: int) -> None:
         """Remember what the rows that came were given, and how much they matter."""
         if not self.rates_pieces:
@@ -259,6 +275,40 @@ class Rater:
             if ratings is not None:
                 self._store.retention.rate_again(memory, s, rows, ratings)
 
+    def rate_held(self, view: View, observer: Observer | None, payloads: Sequence[Payload]) -> None:
+        """Rate all rows in memory by what is known now: another strategy has kept them so far."""
+        memory, retention = self._store.memory, self._store.retention
+        for s, payload in enumerate(payloads):
+            rows = self._store.in_queue(s)
+            if retention.rates_again_every:  # monitored rows are in no cell
+                rows = rows[memory.rows["monitored"][rows] == NOTHING]
+            refs, times = memory.rows["ref"][rows], memory.rows["time"][rows]
+            held = Rows.arriving(
+                s,
+                rows.size,
+                draws=partial(self._draws_of_held, s, times, payload, refs),
+                importance=None if self._scores is None else self._scores.now(s, refs),
+                column=partial(_column_of_held, payload, refs),
+            )
+            if observer is not None and observer.likeliness is not None:
+                ages = np.maximum(((observer.now or 0) - times) / float(observer.span(s)), 0.0)
+                matches = memory.rows["matches"][rows].astype(np.float64)
+                likely = memory.rows["likeliness"][rows]
+                held = replace(held, ages=ages, likeliness=likely, matches=matches)
+            ratings = self._strategy.rate(view, held)
+            if ratings is not None:
+                ratings = checked(self._strategy, ratings, rows.size)
+                retention.rate_again(memory, s, rows, ratings)
+        self._rated[:] = int(memory.rule["arrivals"][0])
+
+    def _draws_of_held(self, s: int, times: Array, payload: Payload, refs: Integers) -> Floats:
+        """Draw for rows in memory; equal ones must be next to each other."""
+        identities = content_hashes(payload.gather(refs))
+        order = np.lexsort((identities, times))
+        drawn = np.empty(times.size)
+        drawn[order] = draws(self._plan.spec.seed, s, times[order], identities[order])
+        return drawn
+
     # --- State
 
     def save(self) -> dict[str, Array]:
@@ -282,6 +332,11 @@ class Rater:
         self._latest = [saved[f"latest.{s}"].copy() for s in count]
         self.importance = [saved[f"importance.{s}"].copy() for s in count]
         self._set_usual()
+
+
+def _column_of_held(payload: Payload, refs: Integers, name: str) -> pa.ChunkedArray:
+    column: pa.ChunkedArray = payload.gather(refs).column(name)
+    return column
 
 
 def _other_draws(draws: Floats) -> Floats:

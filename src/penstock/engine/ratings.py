@@ -85,6 +85,7 @@ def rate(
 ) -> None:
     """Have a strategy rate the rows of a batch by what they hold."""
     ratings: list[Floats] = []
+    initial: list[Floats] = []
     for s, side in enumerate(sides):
         batch, index = payloads[s].batch, side.index
         rows = Rows.arriving(
@@ -97,6 +98,12 @@ def rate(
         given = strategy.rate(view, rows)
         if given is not None:
             ratings.append(checked(strategy, given, side.times.size))
+        first = strategy.begin_with(view, rows)
+        if first is not None:
+            initial.append(checked(strategy, first, side.times.size))
+    if initial:
+        # No strategy has both: what a key's frequency says, and a priority to begin with.
+        merged.arrivals["likeliness"] = merged.spread(initial)
     if ratings:
         everywhere = np.arange(merged.arrivals.size)
         retention.grade(merged.arrivals, everywhere, merged.spread(ratings))

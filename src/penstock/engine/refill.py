@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.added_columns import fitted
 from penstock.engine.intake import held_sizes, read_keys, read_vectors
 from penstock.engine.ipc import from_ipc
 from penstock.engine.kernels.insertion import refill
@@ -41,7 +42,7 @@ def refill_stream(
     parts = [Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
     for serial in serials:
         saved_table = from_ipc(data[f"rows/{side.name}/{serial}"])
-        table = pa.Table.from_struct_array(saved_table["row"]).cast(side.schema)
+        table = fitted(pa.Table.from_struct_array(saved_table["row"]), side.schema)
         live = np.ones(table.num_rows, np.bool_)
         gaps = data.get(f"live/{side.name}/{serial}")
         if gaps is not None:

@@ -15,14 +15,17 @@ import numpy as np
 from penstock.engine.decision_state import from_arrays, to_arrays
 from penstock.engine.kernels.layout import TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
+from penstock.engine.measured_fits import noted
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
 from penstock.engine.retention.base import Retention
 from penstock.engine.retention.table import retention_for
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
+from penstock.engine.trials import trial_of
 from penstock.errors import SpecificationError, must
 from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_of
+from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +36,10 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
+    from penstock.engine.size_meter import SizeMeter
     from penstock.engine.store import Store
     from penstock.engine.work import Work
+    from penstock.statistics.allotment import QualityCurve
     from penstock.strategies import Decision, Needs, View
 
 
@@ -88,6 +93,8 @@ class Reviewer:
         rows: int,
         scores: ImportanceScores | None,
         work: Work | None = None,
+        *,
+        size_meter: SizeMeter | None = None,
     ) -> None:
         needs = needs_of(strategies)
         self._plan = plan
@@ -100,9 +107,10 @@ class Reviewer:
         if needs.statistics:
             lead = strategies[0]
             models = needs.models or ((lead,) if isinstance(lead, ScoringStrategy) else ())
-            self.observer = Observer(plan, needs, models, store, coder, rows)
+            trial = trial_of(plan, lead, store)
+            self.observer = Observer(plan, needs, models, store, coder, rows, trial)
         self._work = work
-        self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
+        self._sources = Sources(plan, store, self.observer, self._rater, needs, work, size_meter)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
         # Rows that are observed while nothing is shed, of all since the last review or the batch's
         # beginning, and the place in the batch up to which they came.
@@ -111,7 +119,8 @@ class Reviewer:
         self._rows: Integers | None = None  # places of the batch's rows, if it has ticks
         budget = plan.spec.budget
         # Where only work is limited, rows stay until they expire: none is rated, or rated again.
-        self._rates_rows = budget is None or budget.limits_memory or plan.is_sample
+        self._limits_memory = budget is not None and budget.limits_memory
+        self._rates_rows = budget is None or self._limits_memory or plan.is_sample
         draws = self._rates_rows or needs.draws
         self.steps = ShedSteps(plan, store, draws_always=draws)
         self._rating_view: View | None = None
@@ -173,6 +182,8 @@ class Reviewer:
         grades, fitting = None, None
         if self.decision.sheds_arrivals or self.steps.has_shed or self._work is not None:
             grades, fitting = self._graded(at, stop)
+        if fitting is not None and self._work is not None and self._work.fits is not None:
+            arrivals["likeliness"][at:stop] = noted(fitting)
         self.steps.set(arrivals, at, stop, self.decision, grades)
         self._piece = at, grades, fitting
 
@@ -238,6 +249,9 @@ class Reviewer:
         if self._work is not None:
             self._work.note(rows, grades, fitting)
         if self.observer is not None:
+            if self.observer.trial is not None:
+                matters = self._rater.relative_importance(self._view_for_rating())
+                self.observer.trial.take(arrivals, at, stop, self.observer.coming, matters)
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
 
@@ -259,6 +273,7 @@ class Reviewer:
         observer = self.observer
         if observer is not None:
             observer.review()
+            observer.review_trial(self._room)
             if observer.now is not None and self._rates_rows:
                 self._rater.review()
                 for s in range(len(self._plan.sides)):
@@ -271,6 +286,23 @@ class Reviewer:
         self._decide()
         if self.decision is not before:
             self._apply(())
+
+    @property
+    def _room(self) -> int:
+        """Rows that may be held beside monitored ones and counters."""
+        memory = self._store.memory
+        return self._limit - int(memory.rule["quota"][0]) - self._store.counted_rows
+
+    def quality(self) -> QualityCurve | None:
+        """Return what would be made of other numbers of rows, by what is known now."""
+        if self.observer is None:
+            # As many rows are alive as the monitored ones stand for.
+            memory = self._store.memory
+            monitored = memory.monitored[: int(memory.rule["monitored"][0])]
+            alive = float(np.sum(1.0 / monitored["chance"]))
+            return in_proportion(len(self._plan.sides), alive) if alive else None
+        view = LiveView(self._sources, self._limit, self.decisions[0], is_division_due=True)
+        return quality_of(view, self._strategies[0])
 
     def redefine(self) -> None:
         """Rate all rows again: importance has been redefined."""
@@ -299,6 +331,8 @@ class Reviewer:
         is_due = observer.is_division_due(s, steps)
         if is_due and self._needs.models and not self._needs.monitoring:
             observer.compare_in_sample()
+        if is_due:
+            changed |= observer.settle()
         # If another model is followed, all streams are seen with other eyes.
         turned = tuple(range(len(self._plan.sides))) if changed else (s,)
         self._decide(turned, is_division_due=is_due)
@@ -359,7 +393,11 @@ class Reviewer:
         rule["sheds"] = decision.sheds_arrivals or self.steps.has_shed
         if decision.probe.sub_windows is not None or rule["sub_windows"][0]:
             self._check_sub_windows(decision.probe.sub_windows)
-            store.set_sub_windows(decision.probe.sub_windows, decision.probe.whole)
+            probed, whole = decision.probe.sub_windows, decision.probe.whole
+            counted = None
+            if self._limits_memory and probed is not None:
+                counted = store.count_parts(probed)
+            store.set_sub_windows(probed, whole, counted)
         store.retention.apply(store.memory, decision.retain.order, turned)
 
     def _check_sub_windows(self, probed: Mask | Floats | None) -> None:
@@ -381,6 +419,8 @@ class Reviewer:
         saved: dict[str, Array] = {
             "limit": np.array([self._limit]),
         }
+        if self._store.memory.rule["sub_windows"][0]:
+            saved["parts_probed"] = self._store.memory.parts_probed
         saved |= {f"steps.{name}": array for name, array in self.steps.save().items()}
         saved |= {f"rater.{name}": array for name, array in self._rater.save().items()}
         for number, decision in enumerate(self.decisions):
@@ -388,6 +428,41 @@ class Reviewer:
         if self.observer is not None:
             saved |= {f"observer.{name}": array for name, array in self.observer.save().items()}
         return saved
+
+    def carry_over(
+        self, saved: Mapping[str, Array], now: float, *, same_strategy: bool, same_rows: bool
+    ) -> None:
+        """Go on with what was observed for another budget or strategy.
+
+        `same_rows` is whether rows are rated as before.
+        """
+        if self._work is not None and "steps.weighing" in saved:
+            self.steps.restore(_below(saved, "steps."))
+        if self.observer is not None:
+            self.observer.carry_over(_below(saved, "observer."), now, same_strategy=same_strategy)
+        if not saved or not same_strategy:
+            return
+        if same_rows:
+            self._rater.restore(_below(saved, "rater."))
+        self.decisions = [
+            from_arrays(_below(saved, f"decision.{number}."))
+            for number in range(len(self._strategies))
+        ]
+
+    def take_over(self, rows: int, payloads: Sequence[Payload], *, rates: bool) -> None:
+        """Decide by what is known, and keep all rows in the order of that.
+
+        `rates` is whether rows have to be rated, as another strategy has kept them.
+        """
+        self._limit = rows
+        everything = tuple(range(len(self._plan.sides)))
+        self.decision = self._combined()
+        self._decide(everything, is_division_due=True)
+        if rates and type(self._strategies[0]).rate is not Strategy.rate and self._rates_rows:
+            self._rater.rate_held(self._view_for_rating(), self.observer, payloads)
+        else:
+            self.rate_by_importance()  # which is not saved
+        self._apply(everything)
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Go on where the saved one stopped."""
@@ -406,7 +481,8 @@ class Reviewer:
         self._rating_view = None
         self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self.steps.has_shed
         self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn
-        self._store.set_sub_windows(self.decision.probe.sub_windows, self.decision.probe.whole)
+        probe = self.decision.probe
+        self._store.set_sub_windows(probe.sub_windows, probe.whole, saved.get("parts_probed"))
         self._store.retention.resume(self._store.memory, self.decision.retain.order)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from penstock.errors import StateError
 
-FORMAT = 11
+FORMAT = 12
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES

@@ -71,9 +71,13 @@ class ShedSteps:
         """Say which steps arrivals[at:stop] leave out, if any were ever left out."""
         if not decision.sheds_arrivals and not self.has_shed:
             return
-        if not self.has_shed and self._meters:
-            self._store.meter()
-            self.expected_variance.begin(float(self._store.memory.gauges["total"].sum()))
+        if not self.has_shed:
+            if self._meters:
+                self._store.meter()
+            found = self._store.memory.gauges["total"]
+            # By the streams that arrive: those of monitored rows, which wait, are two.
+            by_arriving = found if self._meters else found[::-1]
+            self.expected_variance.begin(by_arriving, self._store.times_held())
         self.has_shed = True
         self._draw_now()  # where nothing is shed as well: the loop may have to
         self._store.reserve_chances(arrivals.size)
@@ -93,6 +97,10 @@ class ShedSteps:
         """Note that arrivals[at:stop] were dealt with; match rates are of these."""
         if self.has_shed:
             chances = self._store.memory.chances[at:stop]
+            if not self._meters:
+                # Of the rows that are inserted only the monitored ones show what is lost.
+                monitored = float(self._store.memory.rule["threshold"][0])
+                chances = chances * _monitored(monitored)
             self.expected_variance.add(arrivals[at:stop], chances, match_rates)
 
     def save(self) -> dict[str, Array]:
@@ -110,6 +118,11 @@ class ShedSteps:
         if self.has_shed:
             self._store.memory.weighing[:] = saved["weighing"]
             self.expected_variance.restore(_below(saved, "expected."))
+
+
+def _monitored(chance: float) -> Floats:
+    """Return by what the columns of chances are multiplied if so many rows are monitored."""
+    return np.array([1.0, chance, 1.0, 1.0, 1.0 / chance])
 
 
 def _below(saved: Mapping[str, Array], prefix: str) -> dict[str, Array]:

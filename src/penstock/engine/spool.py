@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.added_columns import fitted
 from penstock.engine.identity import content_hashes
 from penstock.engine.ipc import from_ipc, to_ipc
 from penstock.engine.sizes import row_sizes, table_size
@@ -145,7 +146,7 @@ class Spool:
         if not parts:
             return None
         schema = self._plan.sides[s].schema
-        return pa.concat_tables([part.cast(schema) for part in parts])
+        return pa.concat_tables([fitted(part, schema) for part in parts])
 
     def reach(self, bound: float | None) -> None:
         """Note that all rows before a time have been released."""

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.description import check_same
-from penstock.engine.intake import StreamCounters
+from penstock.engine.carry_over import carry_over, kept_by
+from penstock.engine.description import changes_of
 from penstock.engine.ipc import to_ipc
 from penstock.engine.learned import in_queue_order, learned_by, put_back
 from penstock.engine.learned_arrays import (
@@ -47,6 +47,7 @@ from penstock.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from penstock.engine.arrays import Array
     from penstock.engine.payload import Payload, SubWindow
     from penstock.engine.plan import Plan
 
@@ -54,6 +55,8 @@ _LEARNED = "learned"
 # Changes are written one after the other until there are so many, or they take as much room as
 # the whole. Then the whole is written again.
 _MOST_CHANGES = 32
+# The seal of a chunk that has to be written again.
+_OUTDATED = Seal(0, 0, -1)
 
 _STREAM_FIELDS = [
     "clock",
@@ -132,7 +135,10 @@ def save(operator: Operator) -> Changes:
 
 def _save_learned(operator: Operator, written: dict[str, bytes]) -> dict[str, Seal]:
     """Write what was learned since the last time, or all of it; return the chunks that count."""
-    before, now = operator.learned, learned_by(operator.store, operator.reviewer)
+    before, now = (
+        operator.learned,
+        learned_by(operator.store, operator.reviewer, operator.size_meter),
+    )
     operator.learned = now
     chunks = {n: seal for n, seal in operator.saved.items() if _is_learned(n)}
     if before is not None:
@@ -168,16 +174,20 @@ def restore(
 ) -> Operator:
     """Make an operator that goes on where the saved one stopped.
 
+    The join may have another budget, strategy or definition of importance than the one that was
+    saved, and its streams more columns (`engine.carry_over`).
+
     Chunks of the spool are left where they are, and asked for by `fetch` when they are needed; if
     it is None they must be among the others.
 
     Raises
     ------
     StateError
-        If a chunk is missing, damaged or of another version, or was saved by another join.
+        If a chunk is missing, damaged or of another version, or was saved by a join that differs
+        in what cannot change.
     """
     head = json.loads(unseal(chunks.get("head"), "head"))
-    _check_same(head, plan, shard, shards)
+    changed = _changes(head, plan, shard, shards)
     for name in chunks.keys() - head["chunks"].keys() - {"head"}:
         raise StateError(
             f'chunk "{name}" of the saved state must be one that its head knows; it is from '
@@ -206,7 +216,23 @@ def restore(
         operator.learned = reduce(combine, saved, NOTHING_LEARNED)
         numbers = [part.arrival_numbers[order] for part, order in zip(parts, orders, strict=True)]
         learned = in_queue_order(operator.learned, numbers)
+    seals = {name: Seal(*seal) for name, seal in head["chunks"].items()}
+    if changed:
+        carry_over(operator, head, parts, orders, learned, changed)
+        # All is written again, but for rows that wait.
+        operator.saved = {n: s if is_spooled(n) else _OUTDATED for n, s in seals.items()}
+        operator.learned = None
+        return operator
     refill_rows(operator, parts, orders, learned)
+    _go_on(operator, head, learned)
+    operator.saved = seals
+    return operator
+
+
+def _go_on(
+    operator: Operator, head: Mapping[str, Any], learned: Mapping[str, Array] | None
+) -> None:
+    """Set all that was counted, learned and decided, once rows are back in memory."""
     memory = operator.store.memory
     for names, record, saved in (
         (_STREAM_FIELDS, memory.streams, head["streams"]),
@@ -216,16 +242,18 @@ def restore(
         for name in names:
             record[name] = saved[name]
     memory.streams["share"] = head["shares"]
-    operator.counters[:] = [StreamCounters(**each) for each in head["counters"]]
+    operator.restore_counters(head["counters"])
     memory.order[:] = head["order"]
     operator.limits.measured[:] = head["measured"]
     operator.limits.rows = head["row_limit"]
+    operator.limits.reserve(head["reserved"])
+    operator.store.counted_rows = head["counted_rows"]
     operator.reviewed = head["reviewed"]
     operator.emitted_before = head["emitted_before"]
     if operator.work is not None:
         operator.work.restore(head["work"])
     if learned is not None:
-        put_back(operator.store, operator.reviewer, learned)
+        put_back(operator.store, operator.reviewer, operator.size_meter, learned)
     operator.importance_estimate.restore(
         {name: np.array(each) for name, each in head["importance"].items()}
     )
@@ -233,8 +261,6 @@ def restore(
         operator.scores.resume(memory.streams["clock"].max())
         if operator.reviewer is not None:
             operator.reviewer.rate_by_importance()
-    operator.saved = {name: Seal(*seal) for name, seal in head["chunks"].items()}
-    return operator
 
 
 def is_spooled(name: str) -> bool:
@@ -255,6 +281,8 @@ def _head(operator: Operator) -> dict[str, Any]:
     memory = operator.store.memory
     return {
         **operator.plan.description,
+        "kept_by": kept_by(operator),
+        "units_per_second": operator.plan.time.units_per_second,
         "shard": operator.shard,
         "shards": operator.shards,
         "streams": {name: memory.streams[name].tolist() for name in _STREAM_FIELDS},
@@ -265,6 +293,8 @@ def _head(operator: Operator) -> dict[str, Any]:
         "order": memory.order.tolist(),
         "measured": operator.limits.measured.tolist(),
         "row_limit": operator.limits.rows,
+        "reserved": operator.limits.reserved,
+        "counted_rows": operator.store.counted_rows,
         "reviewed": operator.reviewed,
         "work": None if operator.work is None else operator.work.save(),
         "dimensions": operator.coder.dimensions,
@@ -282,15 +312,16 @@ def _head(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _check_same(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> None:
-    """Refuse the state of another join, and say what is different."""
-    check_same(head, plan.description)
+def _changes(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> frozenset[str]:
+    """Return what has changed; refuse the state of another join, and say what is different."""
+    changed = changes_of(head, plan.description)
     if (head["shard"], head["shards"]) != (shard, shards):
         raise StateError(
             f"shards must be what the saved state was made with: shard {head['shard']} of "
             f"{head['shards']}; got shard {shard} of {shards}; use {head['shards']} shards, or "
             f"start without the saved state"
         )
+    return changed
 
 
 def _write_window(window: SubWindow) -> bytes:

@@ -74,6 +74,7 @@ class Store:
         self.retention = retention
         self.found_before = np.zeros(count, np.int64)  # results before the batch, by stream
         self.vector_bytes = 0  # of a row, beside its payload
+        self.counted_rows = 0  # rows that would take as much memory as counters of keys do
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             costs=np.zeros(0, np.int32),
@@ -91,6 +92,7 @@ class Store:
             account=np.zeros(1, layout.account_type(time)),
             ranking=np.zeros((2, count, GRADES)),
             probed=np.ones((count, count, 1)),
+            parts_probed=np.ones((count, count)),
             lags=np.zeros((count, count, 0)),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
@@ -115,15 +117,44 @@ class Store:
                 key_grades=np.zeros(arrivals, np.int32),
             )
 
-    def set_sub_windows(self, probed: Mask | Floats | None, whole: float = 1.0) -> None:
+    def set_sub_windows(
+        self,
+        probed: Mask | Floats | None,
+        whole: float = 1.0,
+        parts_probed: Floats | None = None,
+    ) -> None:
         """Set how much of which parts of which windows is probed; None for all.
 
-        `whole` is the chance of a row to probe all the same.
+        `whole` is the chance of a row to probe all the same, and `parts_probed` how many parts
+        these are by the rows that are there; None if rows are spread evenly.
         """
         self.memory.rule["sub_windows"] = 0 if probed is None else probed.shape[2]
         self.memory.rule["whole_chance"] = 1.0 if probed is None else whole
         if probed is not None:
-            self.memory = self.memory._replace(probed=probed.astype(np.float64))
+            probed = probed.astype(np.float64)
+            if parts_probed is None:
+                parts_probed = np.cumsum(probed, axis=2)[:, :, -1].copy()
+            self.memory = self.memory._replace(probed=probed, parts_probed=parts_probed)
+
+    def count_parts(self, probed: Mask | Floats) -> Floats:
+        """Return how many parts of each window are probed, by the rows that are in memory now.
+
+        For each stream that arrives. With all rows in the newest of ten parts, that one is ten.
+        """
+        streams, rows = self.memory.streams, self.memory.rows
+        shares = probed.astype(np.float64)
+        counted = shares.sum(axis=2)
+        parts = shares.shape[2]
+        for other in range(streams.size):
+            held, window = self.in_queue(other), float(streams["window"][other])
+            if not held.size or window <= 0.0:
+                continue
+            ages = (streams["clock"].max() - rows["time"][held]).astype(np.float64)
+            places = np.clip(ages / window, 0.0, 1.0) * parts
+            at = np.minimum(places.astype(np.int64), parts - 1)
+            asked = places - at < shares[:, other, at]
+            counted[:, other] = parts * (asked | (shares[:, other, at] >= 1.0)).mean(axis=1)
+        return counted
 
     def count_lags(self, parts: int) -> None:
         """Count from now on in which of so many parts of a window rows were found."""
@@ -142,6 +173,21 @@ class Store:
         base = int(record["base"])
         queue = self.memory.queue[base + int(record["head"]) : base + int(record["tail"])]
         return queue[queue >= 0].astype(np.int64)
+
+    def oldest(self, s: int, most: int) -> Integers:
+        """Return the oldest rows of a stream, at most so many, in time order.
+
+        The same in any cut into batches: gaps in the queue differ, and are passed over.
+        """
+        record = self.memory.streams[s]
+        first, last = (int(record["base"] + record[end]) for end in ("head", "tail"))
+        length = 2 * most
+        while True:
+            queue = self.memory.queue[first : min(first + length, last)]
+            rows = queue[queue >= 0][:most]
+            if rows.size == most or first + length >= last:
+                return rows.astype(np.int64)
+            length *= 4
 
     def live_words(self) -> Integers:
         """Words of the keys that have rows."""
@@ -203,6 +249,11 @@ class Store:
         memory.gauges["total"] += memory.streams["found"]
         memory.gauges["batch_total"] += memory.streams["found"] - self.found_before
         self.reserve_shed()
+
+    def times_held(self) -> list[Floats]:
+        """Return the times of each stream's rows in memory, in their order."""
+        rows = (self.in_queue(s) for s in range(self.memory.streams.size))
+        return [self.memory.rows["time"][each].astype(np.float64) for each in rows]
 
     def reserve_shed(self) -> None:
         """Make room to note it."""

@@ -15,6 +15,7 @@ from penstock.costs import Costs
 from penstock.engine.demand import Demand
 from penstock.engine.directions import Directions
 from penstock.engine.lives import lengths_of
+from penstock.engine.measured_fits import MeasuredFits
 from penstock.engine.pace import Pace
 from penstock.engine.whole_output import WholeOutput
 from penstock.statistics.measured_costs import MeasuredCosts
@@ -57,6 +58,8 @@ class Work:
         Returns what steps are charged, by what they cost (`Strategy.charged`).
     lags
         Parts of a window in which partners are told apart (`Needs.lags`); 0 if they are not.
+    measures_fits
+        Whether it is counted what was found in rows (`Needs.measured_fits`).
 
     Attributes
     ----------
@@ -70,6 +73,8 @@ class Work:
         Of the steps, in units of time.
     measured
         What they are learned from; None if they are given.
+    fits
+        What was found in rows; None if it is not counted.
     unit
         Units of time in a second, or 1 where times are numbers.
     """
@@ -80,6 +85,8 @@ class Work:
         store: Store,
         charged: Callable[[Costs], Costs] = lambda costs: costs,
         lags: int = 0,
+        *,
+        measures_fits: bool = False,
     ) -> None:
         assert plan.work is not None  # noqa: S101  # the caller has asked for it
         budget = plan.spec.budget
@@ -103,6 +110,10 @@ class Work:
         )
         self.demand = Demand(store, self._lives)
         self._directions = Directions(store, lags) if lags else None
+        # Where memory is limited too, rows leave before they have found what they would.
+        self.fits: MeasuredFits | None = None
+        if measures_fits and not self._limits_memory:
+            self.fits = MeasuredFits(store, self._lives)
         self._passed = 0.0  # time from the first review on
         self._counted_before = np.zeros(4)  # what was counted before the batch
         self._booked = np.zeros(4)  # what is charged so far
@@ -138,6 +149,8 @@ class Work:
             self._whole.take_in(now, new, self._store.retention.whole(memory))
             matches = float(memory.pairs["found"].sum())  # drawn or not
         self.demand.compare(matches)
+        if self.fits is not None and self._store.meters:
+            self.fits.take_in(now, passed, self.demand.rates)
         if self._directions is not None:
             self._directions.take_in(passed / self._longest)
         kept = self.account.credit / self.account.most
@@ -241,6 +254,20 @@ class Work:
         record["arrival"], record["insert"] = charges.arrival, charges.insert
         record["compare"], record["result"] = charges.compare, charges.result
 
+    def go_on_with(self, share: float) -> None:
+        """Set the share of the processor as it was before a restart."""
+        self.account.share = share
+        record = self._store.memory.account
+        record["share"], record["most"] = share, self.account.most
+
+    def allot(self, share: float) -> None:
+        """Set another share of the processor; what was done so far is charged to the old one."""
+        if self.account.now is not None:
+            self._book(self._now)
+        self.account.change(share)
+        if self.account.now is not None:
+            self._tell_loop()
+
     def measure(self, seconds: float, handed_over: tuple[int, float] = (0, 0.0)) -> None:
         """Take in how long a batch has taken; 0 if that says nothing of its steps.
 
@@ -290,9 +317,22 @@ class Work:
             compared=demand.compared_each,
             grades=demand.grades,
             found_ahead=ahead,
+            **self._measured(),
             whole=0.0 if self._whole is None else self._whole.rate(demand.rates),
             **self._by_direction(),
         )
+
+    def _measured(self) -> dict[str, Any]:
+        """Return what rows can expect by what was found in rows like them, where it is counted."""
+        if self.fits is None:
+            return {}
+        coming, expected = self.demand.grades[:, :, 0], self.demand.grades[:, :, 1]
+        there = self.demand.rates[::-1, None] * coming
+        predicted = np.divide(expected, there, out=np.zeros(coming.shape), where=there > 0)
+        return {
+            "prospects": self.fits.fits(coming, predicted) * there,
+            "tried": self.fits.is_tried(predicted),
+        }
 
     def _by_direction(self) -> dict[str, Any]:
         """Return what is known of each direction, where it is asked for."""
@@ -303,11 +343,21 @@ class Work:
             "orders": self._store.memory.order.copy(),
             "selectivities": known.selectivities,
             "lags": known.lags,
-            "comparing": known.compared,
+            "comparing": known.compared * self._unevenness,
             "held": self._store.memory.streams["held"].astype(np.float64)
             if self._limits_memory
             else None,
         }
+
+    @property
+    def _unevenness(self) -> float:
+        """How many rows are in the parts that are probed, for each if they were spread evenly."""
+        memory = self._store.memory
+        if not self._limits_memory or memory.rule["sub_windows"][0] == 0:
+            return 1.0
+        others = ~np.eye(self._lives.size, dtype=np.bool_)
+        even = float(memory.probed.sum(axis=2)[others].sum())
+        return float(memory.parts_probed[others].sum()) / even if even > 0.0 else 1.0
 
     def _other_work(self) -> float:
         """Return what all but insertions costs now, in a unit of time, by what was decided last."""
@@ -336,7 +386,43 @@ class Work:
             "measured": None if self.measured is None else self.measured.save(),
             "whole": None if self._whole is None else self._whole.save(),
             "directions": None if self._directions is None else self._directions.save(),
+            "fits": None if self.fits is None else self.fits.save(),
         }
+
+    def carry_over(
+        self, saved: Mapping[str, Any] | None, *, same_strategy: bool, has_shed: bool
+    ) -> None:
+        """Go on with another allowance than the saved one; None if work was not limited.
+
+        The account goes on if steps cost what they did. What was observed goes on if it was for the
+        same strategy.
+        """
+        costs = None if saved is None else Costs(**saved["costs"])
+        if saved is not None and self.measured is not None and saved["measured"] is not None:
+            self.measured.restore(saved["measured"])
+            self.costs = costs = Costs(**saved["costs"])
+        if saved is not None and costs == self.costs:
+            self.account.restore(saved["account"])
+            self.account.credit = min(self.account.credit, self.account.most)
+            self._booked = np.array(saved["booked"])
+        else:
+            self._booked = self.counted
+        if saved is not None and same_strategy:
+            self.demand.restore(saved["demand"])
+            self._passed, self._reviewed = saved["passed"], saved["reviewed"]
+            self._inserts_all = saved["inserts_all"]
+            if self._whole is not None and saved["whole"] is not None:
+                self._whole.restore(saved["whole"])
+        else:
+            self.demand.begin()
+            self._inserts_all = not has_shed
+        if self._directions is not None:
+            if saved is not None and same_strategy and saved["directions"] is not None:
+                self._directions.restore(saved["directions"])
+            else:
+                self._directions.begin()
+        self.pace.carry_over(float(self.counted[0]), self._now, has_shed=has_shed)
+        self._tell_loop()
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where the saved one stopped."""
@@ -354,6 +440,8 @@ class Work:
             self._whole.restore(saved["whole"])
         if self._directions is not None:
             self._directions.restore(saved["directions"])
+        if self.fits is not None:
+            self.fits.restore(saved["fits"])
         self._tell_loop()
         record = self._store.memory.account
         record["credit"], record["now"] = saved["loop"]

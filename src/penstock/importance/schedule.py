@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.durations import to_units
 from penstock.errors import SchemaError, SpecificationError, must
 from penstock.importance.definitions import (
     Definition,
@@ -21,7 +22,9 @@ from penstock.importance.definitions import (
     definition_of,
     finite,
 )
+from penstock.importance.repeating import Repeating
 from penstock.importance.scoring import check_schema, column_of, score
+from penstock.importance.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.importance.results import Floats
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Importance", "ImportanceLike", "Moment", "importance_of"]
 
 Moment: TypeAlias = str | datetime | int | float
-ImportanceLike: TypeAlias = DefinitionLike | Sequence[tuple[Moment | None, DefinitionLike]]
+ImportanceLike: TypeAlias = (
+    DefinitionLike | Sequence[tuple[Moment | None, DefinitionLike]] | Repeating
+)
 
 # The limit of a join's times: a change beyond it never happens.
 _FURTHEST = 2**61
@@ -44,9 +49,12 @@ class Importance:
     ----------
     schedule
         Each definition with the time from which it holds, ascending; the first also holds before.
+    repeating
+        The schedule that repeats; None if it does not. Then times are those in a period.
     """
 
-    schedule: tuple[tuple[Moment | None, Definition], ...]
+    schedule: tuple[tuple[Any, Definition], ...]
+    repeating: Repeating | None = None
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -58,8 +66,10 @@ class Importance:
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     @property
-    def said(self) -> Definition | tuple[tuple[Moment | None, Definition], ...]:
+    def said(self) -> Definition | tuple[tuple[Moment | None, Definition], ...] | Repeating:
         """What the user wrote, as immutable values."""
+        if self.repeating is not None:
+            return self.repeating
         (first, definition), *later = self.schedule
         return definition if first is None and not later else self.schedule
 
@@ -102,6 +112,20 @@ class Importance:
         ]
         del numbers[: len(numbers) - len(self.schedule) + 1]  # the first one's own time, if any
         return np.array(numbers, np.float64 if pa.types.is_floating(time) else np.int64)
+
+    def turns(self, time: pa.DataType, stream: str) -> Turns:
+        """Return when which definition holds, in units of the join's time; see `changes`."""
+        if self.repeating is None:
+            return Turns(self.changes(time, stream))
+        kind = np.float64 if pa.types.is_floating(time) else np.int64
+        units = None
+        if pa.types.is_timestamp(time):
+            units = 1_000_000_000 if time.unit == "ns" else 1_000_000
+        why = f'time columns are {"timestamps" if units else "numbers"}, also of stream "{stream}"'
+        name = "time in the schedule of MaxImportance"
+        places = [to_units(each, units, name, why) for each in self.repeating.offsets]
+        every = to_units(self.repeating.every, units, "every of MaxImportance", why)
+        return Turns(np.array(places, kind), kind(every).item())
 
     def at(self, time: float, changes: npt.NDArray[Any]) -> int:
         """Return the index of the definition that holds at a time, by `changes`.
@@ -148,6 +172,8 @@ def importance_of(given: object, owner: str) -> Importance:
     >>> importance_of([(None, "votes"), ("2026-01-01 18:00", "views")], "importance").columns
     ('votes', 'views')
     """
+    if isinstance(given, Repeating):
+        return Importance(given.schedule, given)
     if not isinstance(given, Sequence) or isinstance(given, str):
         return Importance(((None, definition_of(given, owner)),))
     name = f"schedule of the {owner}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
@@ -136,10 +137,10 @@ class Metrics:
         Cost: rows taken into memory, and rows compared while probing (results produced, the third
         cost, are `emitted`).
     estimated, variance, fourth
-        The number of results of the exact join, as estimated from the monitored rows or, if only
-        work is limited, from all results; the variance of that estimate; and, in the second case,
-        the sum of the squares of the rows' parts of that variance, which says on how many rows the
-        estimate rests.
+        The number of results of the exact join, as estimated from counts of keys (equality joins),
+        from the monitored rows or, if only work is limited, from all results; the variance of that
+        estimate; and, in the first and the last case, the sum of the squares of the rows' parts of
+        that variance, which says on how many rows the estimate rests.
     importance, importance_estimated, importance_variance
         If importance is the goal: the importance of all results, that of the exact join as
         estimated from the monitored rows, and the variance of that estimate.
@@ -162,7 +163,11 @@ class Metrics:
         If models of the streams are compared: how many shards follow each.
     behind
         If models of the streams are compared: by how much each has predicted worse than the best,
-        as log-likelihood, summed over the shards.
+        as log-likelihood, summed over the shards. If samples of clusters are: the logarithm of the
+        variance of a total with each, over the least one.
+    tried
+        If models of the streams are tried on a sample of the rows: the results, or their
+        importance, that each would have found recently, summed over the shards.
 
     Examples
     --------
@@ -213,6 +218,7 @@ class Metrics:
     batch_fourth: float = field(default=0.0, compare=False)
     follows: Mapping[str, int] = field(default_factory=dict)
     behind: Mapping[str, float] = field(default_factory=dict)
+    tried: Mapping[str, float] = field(default_factory=dict)
     importance: float = field(default=0.0, compare=False)
     importance_estimated: float = field(default=0.0, compare=False)
     importance_variance: float = field(default=0.0, compare=False)
@@ -266,8 +272,9 @@ class Metrics:
         """The share of the exact join's results that was found so far, with a 95 % interval.
 
         Exactly 1 if no row was lost. None if nothing can be said: no row has arrived; no result
-        was found of which the chance is known; or memory is limited and there are three streams or
-        more, where a monitored row does not tell whether the other rows of a result had stayed.
+        was found of which the chance is known; or memory is limited, the predicate is not `Equal`
+        and there are three streams or more, where a monitored row does not tell whether the other
+        rows of a result had stayed.
         """
         return self._recall(self.emitted, self.estimated, self.variance, self.fourth)
 
@@ -369,8 +376,19 @@ class Metrics:
         most = max(self.follows, key=lambda name: self.follows[name])
         shards = sum(self.follows.values())
         of = f" in {self.follows[most]} of {shards} shards" if shards > 1 else ""
+        if any(self.tried.values()):
+            less = {
+                name: max(0.0, 1.0 - found / max(self.tried[most], 1e-300))
+                for name, found in self.tried.items()
+                if name != most
+            }
+            least = sorted(less, key=lambda name: less[name])
+            others = [f"{name} by {less[name]:.0%}" for name in least]
+            return f"{most}{of}: finds more than {_listed(others)}, tried on a sample of the rows"
         if not any(self.behind.values()):
             return f"{most}{of}: there is no evidence yet"
+        if self.strategy == "cluster":
+            return f"{most}{of}: {self._variance_with(most)}"
         others = [
             f"{name} by {behind - self.behind[most]:.0f}"
             for name, behind in self.behind.items()
@@ -378,6 +396,15 @@ class Metrics:
         ]
         why = f": has predicted matches better than {' and '.join(others)}" if others else ""
         return f"{most}{of}{why} (logarithm of likelihood)" if others else most
+
+    def _variance_with(self, most: str) -> str:
+        """Return how a total varies with the sample of clusters that is followed."""
+        return " and ".join(
+            f"a total has {math.exp((self.behind[most] - behind) / self.shards):.2g} of the "
+            f"variance that it has with {name}"
+            for name, behind in self.behind.items()
+            if name != most
+        )
 
     @property
     def arrived(self) -> int:
@@ -416,6 +443,7 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         batch_fourth=sum(part.batch_fourth for part in parts),
         follows=_total_by_name([part.follows for part in parts]),
         behind=_total_by_name([part.behind for part in parts]),
+        tried=_total_by_name([part.tried for part in parts]),
         importance=sum(part.importance for part in parts),
         importance_estimated=sum(part.importance_estimated for part in parts),
         importance_variance=sum(part.importance_variance for part in parts),
@@ -427,6 +455,15 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         state_bytes=sum(part.state_bytes for part in parts),
         **{name: sum(getattr(part, name) for part in parts) for name in _WORK},
     )
+
+
+def _listed(words: list[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([*filter(None, [", ".join(words[:-1])]), words[-1]])
 
 
 def _total_by_name(parts: list[Mapping[str, N]]) -> dict[str, N]:

@@ -48,6 +48,8 @@ def all_plans(model: QueryModel) -> list[Tree]:
     @cache
     def plans(sets: int, applied: int) -> list[Tree]:
         found: list[Tree] = []
+        if not model.may_join(sets):
+            return found
         if sets & (sets - 1) == 0 and not applied:
             relation = sets.bit_length() - 1
             own = [each for each, of in zip(pushed, pushed_at, strict=True) if of == relation]

@@ -162,6 +162,9 @@ class QueryModel:
         one distance.
     project
         Whether a plan ends with a projection.
+    joined_last
+        Streams that are in no join but the one that has all streams: that is where windows by rows
+        can be run. Joins with tables may follow. Empty for plans that are only compared.
 
     Examples
     --------
@@ -188,6 +191,7 @@ class QueryModel:
     costs: OperatorCosts
     single: bool = False
     project: bool = False
+    joined_last: frozenset[str] = frozenset()
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -212,6 +216,13 @@ class QueryModel:
     def index(self, name: str) -> int:
         """Return the place of a relation."""
         return self.names.index(name)
+
+    def may_join(self, sets: int) -> bool:
+        """Return whether a plan may have a join of just these relations, given as bits."""
+        together = [each for at, each in enumerate(self.relations) if sets >> at & 1]
+        if len(together) < 2 or self.joined_last.isdisjoint(each.name for each in together):
+            return True
+        return all(each in together for each in self.relations if not each.is_table)
 
     def select_cost(self, selection: Selection) -> float:
         """Return what it costs to test one row."""

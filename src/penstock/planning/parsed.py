@@ -111,3 +111,18 @@ class Parsed:
     conditions: tuple[JoinCondition, ...]
     output: tuple[tuple[str, str], ...]
     columns: tuple[tuple[str, str], ...]
+
+    def joined_last(self, *, single: bool) -> frozenset[str]:
+        """Return the streams with windows by rows, if there are plans that have them joined last.
+
+        If there are none, plans are compared that cannot be run.
+
+        Parameters
+        ----------
+        single
+            Whether one operator can join all streams.
+        """
+        streams = [source for source in self.sources if not source.is_table]
+        by_rows = [source.name for source in streams if source.rows is not None]
+        has_plans = single or len(by_rows) == 1 or len(streams) <= 2
+        return frozenset(by_rows if has_plans else ())

@@ -207,7 +207,7 @@ class _Builder:
         )
         sides = [self._relations(each) for each in inputs_of(tree)]
         if isinstance(tree, Pair) and any(self._are_tables(each) for each in sides):
-            return self._enriched(tree, named)
+            return self._enriched(tree, named, is_last=is_last)
         return self._joined(tree, sides, named, is_last=is_last)
 
     def _relations(self, tree: Tree) -> tuple[str, ...]:
@@ -242,11 +242,13 @@ class _Builder:
             return replace(given, window=window)
         return Stream(time=given, window=window)
 
-    def _enriched(self, tree: Pair, keys: tuple[Key, ...]) -> Enriched:
+    def _enriched(self, tree: Pair, keys: tuple[Key, ...], *, is_last: bool) -> Enriched:
         one, other = tree.left, tree.right
         if self._are_tables(self._relations(one)):
             one, other = other, one
-        inputs = (self.step(one, (), is_last=False), self.step(other, (), is_last=False))
+        inputs = (self.step(one, (), is_last=is_last), self.step(other, (), is_last=False))
+        if not is_last:
+            self._check_by_time(inputs[0].members)
         conditions = between(self._parsed.conditions, inputs[0].members, inputs[1].members)
         for each in conditions:
             check_condition(each, self._type(each.left), self._type(each.right))
@@ -320,11 +322,16 @@ class _Builder:
                 found.append(MemberWindow(name, self._stream(source).time, units))
         return tuple(found)
 
-    def _shortest(self, members: Sequence[str], *, is_last: bool) -> DurationLike:
-        """Return the window of results: they live no longer than any member does."""
-        sources = [self._sources[each] for each in members if not self._sources[each].is_table]
-        for source in sources:
-            if source.rows is not None and not is_last:
+    def _check_by_time(self, members: Sequence[str]) -> None:
+        """Check that windows of what is joined again are by time.
+
+        Raises
+        ------
+        SpecificationError
+            If one is by rows.
+        """
+        for source in (self._sources[each] for each in members):
+            if not source.is_table and source.rows is not None:
                 hint = (
                     "its rank has to be known at every later join: take a plan of Query.plans in "
                     f'which "{source.name}" is joined last'
@@ -332,6 +339,12 @@ class _Builder:
                 got = f"{source.window} below another join"
                 where = f'window by rows of "{source.name}"'
                 raise SpecificationError(must(where, "at the last join of a plan", got, hint))
+
+    def _shortest(self, members: Sequence[str], *, is_last: bool) -> DurationLike:
+        """Return the window of results: they live no longer than any member does."""
+        if not is_last:
+            self._check_by_time(members)
+        sources = [self._sources[each] for each in members if not self._sources[each].is_table]
         by_time = [each for each in sources if each.rows is None]
         shortest = min(by_time, key=window_seconds, default=None)
         return 0 if shortest is None or shortest.duration is None else shortest.duration

@@ -267,7 +267,11 @@ class Plan:
         return run_plan(self, frames, shards, name=name, time=time, seed=seed)
 
     def progress(self, query: StreamingQuery, name: str = "penstock") -> tuple[NodeMetrics, ...]:
-        """Return what each join of a streaming query has done so far, inputs first.
+        """Return what each operator of a streaming query has done so far, inputs first.
+
+        These are the streams, as they are read, dropped and selected, and the joins. What joins
+        took and gave is since the query began. Rows of streams, and all costs, are of the last
+        micro-batches that Spark remembers: a hundred by default, and only of this run.
 
         Parameters
         ----------

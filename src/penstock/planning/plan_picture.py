@@ -37,7 +37,9 @@ def draw_plans(picture: Path, plans: Sequence[Plan]) -> None:
     plans = plans[:_DRAWN]
     chosen = plans[0]
     most = 1.1 * max(min(each.full.cost for each in plans) * 2, chosen.bound)
-    processors = np.linspace(most / _POINTS, most, _POINTS)
+    # Also where a plan begins to give all results: there its curve has a corner.
+    full = [each.full.cost for each in plans if each.full.cost < most]
+    processors = np.unique([*np.linspace(most / _POINTS, most, _POINTS), *full])
     curves = [
         OutputCurve(
             short(each.tree, each.model.names),
@@ -51,6 +53,7 @@ def draw_plans(picture: Path, plans: Sequence[Plan]) -> None:
         curves=curves,
         bound=chosen.bound,
         tree=_boxes(chosen, chosen.tree),
+        caption="The chosen plan" + ("" if chosen.feasible else ", with its drop boxes"),
         title="How much does each plan give with less of a processor?",
         subtitle=_subtitle(chosen),
     )

@@ -1,22 +1,25 @@
-"""What the joins of a plan have done so far in a streaming query."""
+"""What the operators of a plan have done so far in a streaming query."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.join import progress
-from penstock.planning.node_metrics import NodeMetrics, modelled_cost
+from penstock.planning.node_metrics import NodeMetrics, modelled_cost, work_of
 from penstock.planning.tree import Filter, Read, Single, inputs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from penstock.metrics import Metrics
     from penstock.planning.plan import Plan
     from penstock.planning.tree import Tree
+    from penstock.spark.stream_counts import Remembered
 
-__all__ = ["join_name", "joins_of", "plan_progress"]
+__all__ = ["join_name", "joins_of", "kept_name", "plan_progress", "read_name"]
 
 
 def join_name(plan: Plan, members: tuple[str, ...], name: str) -> str:
@@ -25,37 +28,121 @@ def join_name(plan: Plan, members: tuple[str, ...], name: str) -> str:
     return name if members == joins[-1] else f"{name} {'+'.join(members)}"
 
 
+def read_name(relation: str, name: str) -> str:
+    """Return under which name the rows of a stream are counted, as they are read."""
+    return f"{name} {relation} read"
+
+
+def kept_name(relation: str, name: str) -> str:
+    """Return under which name those that its drop box and its selections leave are counted."""
+    return f"{name} {relation} kept"
+
+
 def joins_of(plan: Plan, tree: Tree) -> Iterator[tuple[str, ...]]:
     """Yield the members of each join of streams, inputs before what they feed."""
-    for each in inputs_of(tree):
-        yield from joins_of(plan, each)
-    if isinstance(tree, Read | Filter):
-        return
-    sides = [_members(plan, each) for each in inputs_of(tree)]
-    if isinstance(tree, Single) or not any(_are_tables(plan, each) for each in sides):
-        yield _members(plan, tree)
+    for members, is_joined in _operators(plan, tree):
+        if is_joined:
+            yield members
 
 
 def plan_progress(plan: Plan, query: StreamingQuery, name: str) -> tuple[NodeMetrics, ...]:
-    """Return what each join has done; see `Plan.progress`."""
+    """Return what each operator has done; see `Plan.progress`."""
+    from penstock.spark.stream_counts import remembered  # noqa: PLC0415  # only this needs Spark
+
+    operators = list(_operators(plan, plan.tree))
+    joins = {members: join_name(plan, members, name) for members, joined in operators if joined}
+    metrics = {members: progress(query, of) for members, of in joins.items()}
+    streams = [members[0] for members, joined in operators if not joined]
+    counts = [of(each, name) for each in streams for of in (read_name, kept_name)]
+    known = remembered(query, counts, joins.values())
+    now = _latest(metrics.values())
+    began = _latest(known.before.values()) if known.before else known.first
+    span = None if now is None or began is None or now <= began else now - began
     found = []
-    taken: dict[str, int] = {}
-    for members in joins_of(plan, plan.tree):
-        metrics = progress(query, join_name(plan, members, name))
-        arrived = {each: stream.arrived for each, stream in metrics.streams.items()}
-        taken |= arrived
-        found.append(("+".join(members), members, arrived, metrics))
-    return tuple(
-        NodeMetrics(
-            each,
-            arrived,
-            taken.get(each, metrics.emitted),
-            None,
-            modelled_cost(plan, members, is_joined=True),
-            metrics,
+    for members, is_joined in operators:
+        if not is_joined:
+            found.append(_stream(plan, members[0], known, name, span))
+            continue
+        single = isinstance(_bare(plan.tree), Single)
+        work = work_of(plan, metrics[members], single=single)
+        before = known.before.get(joins[members])
+        if before is not None:
+            work -= work_of(plan, before, single=single)
+        found.append(
+            NodeMetrics(
+                "+".join(members),
+                {each: stream.arrived for each, stream in metrics[members].streams.items()},
+                metrics[members].emitted,
+                None if span is None else work / span,
+                modelled_cost(plan, members, is_joined=True),
+                metrics[members],
+            )
         )
-        for each, members, arrived, metrics in found
+    return _as_taken(found)
+
+
+def _stream(
+    plan: Plan, relation: str, known: Remembered, name: str, span: float | None
+) -> NodeMetrics:
+    """Return what the drop box and the selections of a stream did."""
+    source = next(each for each in plan.query.parsed.sources if each.name == relation)
+    selections = [each for each in plan.query.parsed.selections if each.relation == relation]
+    rows = known.rows[read_name(relation, name)]
+    share = plan.kept.get(relation, 1.0)
+    given = known.rows[kept_name(relation, name)] if selections or share < 1 else rows
+    tests = rows * len(selections) * share
+    return NodeMetrics(
+        relation,
+        {source.origin: rows},
+        given,
+        None if span is None else plan.model.costs.select * tests / span,
+        modelled_cost(plan, (relation,), is_joined=False),
     )
+
+
+def _as_taken(nodes: list[NodeMetrics]) -> tuple[NodeMetrics, ...]:
+    """Return the operators; a join below another has given what that one took."""
+    taken: dict[str, int] = {}
+    for node in nodes:
+        if node.metrics is not None:
+            taken |= node.taken
+    return tuple(
+        node if node.metrics is None else replace(node, given=taken.get(node.name, node.given))
+        for node in nodes
+    )
+
+
+def _latest(metrics: Iterable[Metrics]) -> float | None:
+    """Return the greatest time of all streams; None while there is none."""
+    times = [
+        stream.latest
+        for each in metrics
+        for stream in each.streams.values()
+        if stream.latest is not None
+    ]
+    return max(times, default=None)
+
+
+def _bare(tree: Tree) -> Tree:
+    while isinstance(tree, Filter):
+        tree = tree.below
+    return tree
+
+
+def _operators(plan: Plan, tree: Tree) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yield the members of each stream and of each join of streams, and whether it is a join."""
+    for each in inputs_of(tree):
+        yield from _operators(plan, each)
+    if isinstance(tree, Filter):
+        return
+    members = _members(plan, tree)
+    if isinstance(tree, Read):
+        if not _are_tables(plan, members):
+            yield members, False
+        return
+    sides = [_members(plan, each) for each in inputs_of(tree)]
+    if isinstance(tree, Single) or not any(_are_tables(plan, each) for each in sides):
+        yield members, True
 
 
 def _are_tables(plan: Plan, members: tuple[str, ...]) -> bool:

@@ -20,6 +20,10 @@ __all__ = ["node_words", "plan_lines", "processor_words", "time_words"]
 _NOTHING, _ALL = 1e-6, 1 - 1e-4
 
 
+# Costs of operators below this are shown with two digits, and below the second not at all.
+_LITTLE, _NEXT_TO_NOTHING = 0.0005, 1e-6
+
+
 def plan_lines(
     parsed: Parsed, model: QueryModel, estimate: PlanEstimate, kept: Mapping[str, float]
 ) -> list[str]:
@@ -128,8 +132,14 @@ def processor_words(cost: float) -> str:
 
     >>> processor_words(0.125), processor_words(1.5), processor_words(106.3)
     ('12.5%', '150%', '106 processors')
+    >>> processor_words(0.000187), processor_words(2e-9)
+    ('0.019%', 'under 0.0001%')
     """
-    return percent(cost) if cost < 10 else f"{about(cost)} processors"
+    if cost >= 10:
+        return f"{about(cost)} processors"
+    if not 0 < cost < _LITTLE:
+        return percent(cost)
+    return f"{100 * cost:.2g}%" if cost >= _NEXT_TO_NOTHING else "under 0.0001%"
 
 
 def time_words(seconds: float) -> str:

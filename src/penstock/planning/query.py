@@ -198,6 +198,7 @@ class Query:
         from penstock.costs import Costs  # noqa: PLC0415  # only for the default
 
         groups = _groups(self.parsed)
+        single = _is_single(self.parsed, groups)
         return QueryModel(
             relations=tuple(self._relation(each, statistics) for each in self.parsed.sources),
             conditions=tuple(
@@ -212,8 +213,9 @@ class Query:
                 for each in self.parsed.selections
             ),
             costs=costs or OperatorCosts.measured(Costs.usual()),
-            single=_is_single(self.parsed, groups),
+            single=single,
             project=bool(self.parsed.output),
+            joined_last=self.parsed.joined_last(single=single),
         )
 
     def _relation(self, source: Source, statistics: QueryStatistics) -> Relation:

@@ -15,9 +15,11 @@ from penstock.planning.drop_hash import hashed_columns, threshold
 from penstock.planning.member_rows import SELECTED, TIME
 from penstock.planning.output import output_columns
 from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
-from penstock.planning.plan_progress import join_name
+from penstock.planning.plan_progress import join_name, kept_name, read_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
 
     from penstock.planning.parsed import JoinCondition
@@ -51,7 +53,9 @@ def run_plan(
     if name is not None:
         joins = [step for step in steps_of(last) if isinstance(step, Joined)]
         names = {step.name: join_name(plan, step.members, name) for step in joins}
-    running = _Running(frames, schemas, shards, last, names, seed=seed, has_time=time is not None)
+    running = _Running(
+        frames, schemas, shards, last, names, name=name, seed=seed, has_time=time is not None
+    )
     rows = running.composed(last)
     return rows.selectExpr(*(f"{text} AS {_quoted(each)}" for each, text in columns.items()))
 
@@ -67,6 +71,7 @@ class _Running:
         last: Step,
         names: Mapping[str, str],
         *,
+        name: str | None,
         seed: int,
         has_time: bool,
     ) -> None:
@@ -74,6 +79,7 @@ class _Running:
         self._schemas = schemas
         self._shards = shards
         self._names = names  # of joins in a streaming query; none in a batch
+        self._name = name  # of a streaming query
         self._last_join = next(
             (step for step in reversed(list(steps_of(last))) if isinstance(step, Joined)), None
         )
@@ -100,18 +106,32 @@ class _Running:
 
     def _read(self, leaf: Leaf) -> DataFrame:
         origin = leaf.source.origin
-        rows = self._frames[origin]
+        rows = self._counted(self._frames[origin], leaf, read_name)
         if leaf.share < 1:
             rows = rows.filter(drop_box(leaf, self._schemas[origin], self._seed))
         rows = rows.alias(leaf.name)
         for text in () if leaf.marks else leaf.selections:
             rows = rows.filter(text)
+        if leaf.share < 1 or leaf.selections:
+            rows = self._counted(rows, leaf, kept_name)
         columns = [_quoted(each) for each in leaf.schema.names]
         columns += [f"CAST(0 AS INT) AS {_quoted(each)}" for each in leaf.constants]
         if leaf.marks:
             holds = " AND ".join(f"({text})" for text in leaf.selections)
             columns.append(f"COALESCE({holds}, FALSE) AS {SELECTED}")
         return rows.selectExpr(*columns)
+
+    def _counted(
+        self, rows: DataFrame, leaf: Leaf, name_of: Callable[[str, str], str]
+    ) -> DataFrame:
+        """Count the rows of a stream in a streaming query, for `Plan.progress`."""
+        if self._name is None or leaf.stream is None:
+            return rows
+        from penstock.spark.stream_counts import count_rows  # noqa: PLC0415  # needs Spark
+
+        time = leaf.stream.time
+        kind = leaf.schema.field(time).type
+        return count_rows(rows, name_of(leaf.name, self._name), time, kind)
 
     def _enrich(self, step: Enriched) -> DataFrame:
         from penstock.spark.frames import COMPLETE  # noqa: PLC0415  # only this needs Spark

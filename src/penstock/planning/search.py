@@ -70,8 +70,13 @@ class Search:
     cost_weight: float = 1.0
 
     def best(self) -> Tree:
-        """Return the best plan with joins of two inputs."""
+        """Return the best plan with joins of two inputs.
+
+        If streams that have to be joined last rule out all of these, the single operator is left.
+        """
         table = _Table(self)
+        if not table.has_plans:
+            return single_plans(self.model)[0]
         return table.plan(table.everything, table.placed_all)
 
     def by_split(self) -> list[Tree]:
@@ -83,7 +88,7 @@ class Search:
         if len(self.model.relations) == 1:
             return [self.best()]
         parts = table.parts(np.array([table.everything]))[0]
-        return [table.plan_of_split(int(part)) for part in parts]
+        return [table.plan_of_split(part) for part in map(int, parts) if table.has_split(part)]
 
 
 def cheapest(model: QueryModel) -> Tree:
@@ -195,6 +200,8 @@ class _Table:
         at = values.argmin(axis=1)
         best = np.take_along_axis(values, at[:, None], 1)[:, 0]
         possible = self._applied & ~self._own[sets][:, None] == 0
+        if self._model.joined_last:
+            possible &= np.array([[self._model.may_join(each)] for each in sets.tolist()])
         self._best[sets] = np.where(possible, best, np.inf)
         self._part[sets] = np.take_along_axis(parts, at, 1)
 
@@ -255,6 +262,16 @@ class _Table:
             self.plan(left, applied & int(self._own[left])),
             self.plan(right, applied & int(self._own[right])),
         )
+
+    @property
+    def has_plans(self) -> bool:
+        """Whether there is a plan."""
+        return bool(np.isfinite(self._best[self.everything, self.placed_all]))
+
+    def has_split(self, part: int) -> bool:
+        """Return whether there is a plan whose last join is of that part and the rest."""
+        both = (part, self.everything ^ part)
+        return all(np.isfinite(self._best[each]).any() for each in both)
 
     def plan_of_split(self, part: int) -> Tree:
         """Return the best plan whose last join is of that part and the rest."""

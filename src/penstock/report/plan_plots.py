@@ -76,6 +76,7 @@ def save_plan_plot(
     curves: Sequence[OutputCurve],
     bound: float,
     tree: TreeBox,
+    caption: str,
     title: str,
     subtitle: str,
 ) -> None:
@@ -89,8 +90,8 @@ def save_plan_plot(
         The plans, the chosen one first.
     bound
         How much of a processor there is, marked on the axis.
-    tree
-        The chosen plan.
+    tree, caption
+        The chosen plan, and the words above it.
     title, subtitle
         What is asked, and of what.
     """
@@ -149,7 +150,7 @@ def save_plan_plot(
     figure.text(
         _LEFT / _WIDE,
         (_BOTTOM + tree_inches + 0.22) / tall,
-        "The chosen plan, with its drop boxes",
+        caption,
         fontsize=12.5,
         fontweight="bold",
         color=BLACK,

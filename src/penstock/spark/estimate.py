@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
 from penstock.spark.estimate_input import (
-    check_result_names,
     check_sampled,
     find_column,
     find_number_column,
@@ -21,61 +20,31 @@ from penstock.spark.estimate_input import (
 from penstock.spark.estimators import Average, Total, note_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import Column, DataFrame
 
-    from penstock.durations import DurationLike
+    from penstock.aggregates.request import EstimateRequest, Wanted
 
 
-def estimate(
-    df: DataFrame,
-    *,
-    by: Sequence[str],
-    every: DurationLike | None,
-    sums: Sequence[str],
-    count: bool,
-    averages: Sequence[str],
-) -> DataFrame:
+def estimate(df: DataFrame, request: EstimateRequest) -> DataFrame:
     """Estimate counts, sums and averages; see `penstock.estimate`."""
-    check_sampled(df, every)
-    window = window_column(df, every)
-    groups = [find_column(df, each, "by") for each in by]
-    # For each estimate its name, where it comes from, its values, and whether it is an average.
-    wanted: list[tuple[str, str, Column, bool]] = []
-    if count:
-        wanted.append(("count", "count", F.lit(1.0), False))
-    for what, names in (("sum", sums), ("average", averages)):
-        for each in names:
-            found = find_number_column(df, each, what)
-            name, source = f"{what}_{found.name}", f'"{each}" of {what}'
-            wanted.append((name, source, found.column.cast("double"), what == "average"))
-    check_result_names(
-        [
-            *([("window", "every")] if window is not None else []),
-            *((group.name, f'"{group.requested}" of by') for group in groups),
-            *(
-                (f"{name}{end}", f"{source}")
-                for name, source, _, _ in wanted
-                for end in ("", "_low", "_high")
-            ),
-            ("clusters", "the number of clusters"),
-            ("note", "the note"),
-        ]
-    )
+    check_sampled(df, request.every)
+    window = window_column(df, request)
+    groups = [find_column(df, each, "by") for each in request.by]
+    wanted = request.wanted(lambda name, what: find_number_column(df, name, what).name)
+    request.check_result_names([group.name for group in groups], wanted)
 
     # The columns in between have names with a blank, so that they cannot clash with each other.
     keys = {f"group {i}": group.column for i, group in enumerate(groups)}
     if window is not None:
         keys = {"window": window} | keys
     estimators: list[Total | Average] = [
-        (Average if is_average else Total)(i) for i, (*_, is_average) in enumerate(wanted)
+        (Average if each.is_average else Total)(i) for i, each in enumerate(wanted)
     ]
     rows = df.select(
         *(column.alias(key) for key, column in keys.items()),
         F.col("cluster"),
         F.col("weight").cast("double").alias("weight"),
-        *(column.alias(f"value {i}") for i, (_, _, column, _) in enumerate(wanted)),
+        *(_values(df, each).alias(f"value {i}") for i, each in enumerate(wanted)),
     )
     if window is not None:
         rows = rows.where(F.col("window").isNotNull())
@@ -94,10 +63,16 @@ def estimate(
         *(["window"] if window is not None else []),
         *(F.col(f"group {i}").alias(group.name) for i, group in enumerate(groups)),
         *(
-            F.col(f"{part} {i}").alias(f"{name}{end}")
-            for i, (name, *_) in enumerate(wanted)
+            F.col(f"{part} {i}").alias(f"{each.name}{end}")
+            for i, each in enumerate(wanted)
             for part, end in (("estimate", ""), ("low", "_low"), ("high", "_high"))
         ),
         "clusters",
         note_column(len(wanted)).alias("note"),
     )
+
+
+def _values(df: DataFrame, wanted: Wanted) -> Column:
+    if wanted.column is None:
+        return F.lit(1.0)
+    return find_number_column(df, wanted.column, wanted.what).column.cast("double")

@@ -16,15 +16,15 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.durations import DurationLike, to_units
-from penstock.errors import SchemaError, SpecificationError, did_you_mean, must
+from penstock.aggregates.request import MICROSECONDS, NOT_SAMPLED, find_path
+from penstock.errors import SchemaError, must
 from penstock.spark.frames import WATERMARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-_HINT = "is this the result of a join with goal=Sample()?"
-_MICROSECONDS = 10**6  # in a second: the unit of Spark's timestamps
+    from penstock.aggregates.request import EstimateRequest, Windows
+    from penstock.durations import DurationLike
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,21 @@ def check_sampled(df: object, every: DurationLike | None) -> None:
         raise SchemaError(
             must(
                 "df",
-                "a DataFrame of Spark",
+                "a DataFrame of Spark, or an Arrow table",
                 type(df).__name__,
-                "give the result of Join.stream or Join.batch",
+                "give the result of Join.stream or Join.batch, or the table of Join.replay",
             )
         )
     kinds = {field.name: field.dataType for field in df.schema}
     needed = ["weight", "cluster", *(["time"] if every is not None else [])]
     for name in needed:
         if name not in kinds:
-            raise SchemaError(must("df", f'a frame with a column "{name}"', df.columns, _HINT))
+            raise SchemaError(
+                must("df", f'a frame with a column "{name}"', df.columns, NOT_SAMPLED)
+            )
     if not isinstance(kinds["weight"], NumericType):
         raise SchemaError(
-            must('column "weight"', "of numbers", kinds["weight"].simpleString(), _HINT)
+            must('column "weight"', "of numbers", kinds["weight"].simpleString(), NOT_SAMPLED)
         )
     if df.isStreaming:
         _check_streaming(df, every)
@@ -103,15 +105,10 @@ def find_column(df: DataFrame, requested: str, what: str) -> FoundColumn:
     SchemaError
         If there is none.
     """
-    for path, kind in _paths(df.schema):
-        if ".".join(path) == requested:
-            column = F.col(".".join(f"`{part.replace('`', '``')}`" for part in path))
-            return FoundColumn(requested, path[-1], column, kind)
-    names = [".".join(path) for path, _ in _paths(df.schema)]
-    last = [name for name in names if name.rpartition(".")[2] == requested]
-    hint = 'write "stream.column", or a column\'s name'
-    hint = f'did you mean "{last[0]}"?' if last else did_you_mean(requested, reversed(names), hint)
-    raise SchemaError(must(f'"{requested}" of {what}', f"one of {_listed(names)}", requested, hint))
+    kinds = dict(reversed(list(_paths(df.schema))))
+    path = find_path(reversed(kinds), requested, what)
+    column = F.col(".".join(f"`{part.replace('`', '``')}`" for part in path))
+    return FoundColumn(requested, path[-1], column, kinds[path])
 
 
 def find_number_column(df: DataFrame, requested: str, what: str) -> FoundColumn:
@@ -145,40 +142,8 @@ def _paths(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
                 yield (field.name, *path), kind
 
 
-def _listed(names: list[str], most: int = 12) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
-
-
-def check_result_names(named: Iterable[tuple[str, str]]) -> None:
-    """Check that the columns of the result have different names.
-
-    Parameters
-    ----------
-    named
-        Each column's name in the result, and where it comes from in the user's words.
-
-    Raises
-    ------
-    SpecificationError
-        If two have names that are the same to Spark.
-    """
-    seen: dict[str, str] = {}
-    for name, source in named:
-        other = seen.setdefault(name.casefold(), source)
-        if other is not source:
-            raise SpecificationError(
-                must(
-                    "names of the result's columns",
-                    "different",
-                    f"{name} from {other} and from {source}",
-                    'name each once, or rename one, as in df.withColumn("bid_price", '
-                    'F.col("bids.price")), and use that',
-                )
-            )
-
-
-def window_column(df: DataFrame, every: DurationLike | None) -> Column | None:
-    """Return the window of each row as a struct of start and end; None without `every`.
+def window_column(df: DataFrame, request: EstimateRequest) -> Column | None:
+    """Return the windows of each row, as rows of their own with start and end; None without any.
 
     Raises
     ------
@@ -187,30 +152,43 @@ def window_column(df: DataFrame, every: DurationLike | None) -> Column | None:
     SpecificationError
         If it is not above zero.
     """
-    if every is None:
+    if request.every is None:
         return None
     kind = df.schema["time"].dataType
-    time = F.col("time")
     if isinstance(kind, TimestampType | TimestampNTZType):
-        length = to_units(every, _MICROSECONDS, "every", 'column "time" is a timestamp')
-        _check_length(length, every, "a microsecond or more")
-        return F.window(time, f"{length} microseconds")
+        windows = request.windows(MICROSECONDS, 'column "time" is a timestamp')
+        assert windows is not None  # noqa: S101  # there is `every`
+        units = [f"{each} microseconds" for each in (windows.length, windows.slide)]
+        return F.window(F.col("time"), *units)
     if not isinstance(kind, NumericType):
         raise SchemaError(
-            must('column "time"', "a timestamp or a number", kind.simpleString(), _HINT)
+            must('column "time"', "a timestamp or a number", kind.simpleString(), NOT_SAMPLED)
         )
-    step = to_units(every, None, "every", 'column "time" is a number')
-    _check_length(step, every, "more than zero")
-    if isinstance(kind, IntegralType) and isinstance(step, int):
+    windows = request.windows(None, 'column "time" is a number')
+    assert windows is not None  # noqa: S101  # there is `every`
+    return F.explode(_windows_of_numbers(kind, windows))
+
+
+def _windows_of_numbers(kind: DataType, windows: Windows) -> Column:
+    """Return an array of the windows that a number is in: none if it is null."""
+    time = F.col("time")
+    length, slide = windows.length, windows.slide
+    if isinstance(kind, IntegralType) and isinstance(length, int) and isinstance(slide, int):
         # Without a division, so that whole numbers above 2**53 are not rounded.
-        whole = time.cast("bigint")
-        start = whole - F.pmod(whole, F.lit(step).cast("bigint"))
+        time, unit = time.cast("bigint"), "bigint"
+        last = time - F.pmod(time, F.lit(slide).cast("bigint"))
+        earlier = F.sequence(F.lit(0), F.lit(windows.overlap - 1))
+        starts = F.transform(earlier, lambda i: last - i * F.lit(slide).cast("bigint"))
     else:
-        start = F.floor(time.cast("double") / F.lit(float(step))) * F.lit(float(step))
-    window = F.struct(start.alias("start"), (start + F.lit(step)).alias("end"))
-    return F.when(time.isNotNull(), window)
-
-
-def _check_length(length: float, every: DurationLike, least: str) -> None:
-    if length <= 0:
-        raise SpecificationError(must("every", least, every, 'write it as "10 minutes"'))
+        time, unit = time.cast("double"), "double"
+        number = F.floor(time / F.lit(float(slide)))
+        earlier = F.sequence(F.lit(0), F.lit(windows.overlap - 1))
+        starts = F.transform(earlier, lambda i: (number - i) * F.lit(float(slide)))
+        last = number * F.lit(float(slide))
+    # The last window that has begun is the row's in any case, however fractions are rounded.
+    span = F.lit(length).cast(unit)
+    open_then = F.filter(starts, lambda start: (start == last) | (start + span > time))
+    made = F.transform(
+        open_then, lambda start: F.struct(start.alias("start"), (start + span).alias("end"))
+    )
+    return F.when(time.isNotNull(), made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,7 +26,6 @@ from penstock.errors import SchemaError, must
 
 if TYPE_CHECKING:
     from penstock.engine.plan import Plan
-    from penstock.spec import Specification
 
 # Spark marks a column that has a watermark by this key in its metadata.
 WATERMARK = "spark.watermarkDelayMs"
@@ -36,7 +35,7 @@ COMPLETE = "__complete"
 that are none."""
 
 
-def check_frames(spec: Specification, frames: object, *, streaming: bool) -> None:
+def check_frames(names: Iterable[str], frames: object, *, streaming: bool) -> None:
     """Check that all frames are frames of the right kind.
 
     Raises
@@ -50,7 +49,7 @@ def check_frames(spec: Specification, frames: object, *, streaming: bool) -> Non
                 "frames",
                 "a DataFrame for each stream, by its name",
                 type(frames).__name__,
-                f"write {{{', '.join(f'{name!r}: ...' for name in spec.names)}}}",
+                f"write {{{', '.join(f'{name!r}: ...' for name in names)}}}",
             )
         )
     for name, frame in frames.items():

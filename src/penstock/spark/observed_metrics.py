@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.spec import Specification
 
-_NOT_COUNTERS = {"streams", "strategy", "why", "follows", "behind"}
+_NOT_COUNTERS = {"streams", "strategy", "why", "follows", "behind", "tried"}
 _JOIN_COUNTERS = tuple(field.name for field in fields(Metrics) if field.name not in _NOT_COUNTERS)
 _STREAM_TIMES = {"latest", "behind", "waiting_age"}
 _STREAM_FLOATS = {"lived", "lived_squares", *_STREAM_TIMES}
@@ -61,22 +61,25 @@ def is_ours(names: Sequence[str]) -> bool:
 
 def counter_names(spec: Specification) -> list[str]:
     """Return the counters' names: ``emitted``, ``bids.arrived``, ``follows:age`` and so on."""
-    models = _model_names(spec)
+    models, tried = _model_names(spec)
     return [
         *_JOIN_COUNTERS,
         *(f"{stream}.{name}" for stream in spec.names for name in _STREAM_COUNTERS),
-        *(f"follows:{model}" for model in models),
+        *(f"follows:{model}" for model in tried or models),
         *(f"behind:{model}" for model in models),
+        *(f"tried:{model}" for model in tried),
     ]
 
 
-def _model_names(spec: Specification) -> list[str]:
-    """Return the names of the models among which a strategy chooses."""
+def _model_names(spec: Specification) -> tuple[list[str], list[str]]:
+    """Return the names of the models whose predictions are compared, and of those on trial."""
     if spec.budget is None:
-        return []
-    models = strategies_of(spec)[0].needs.models
-    names = list(dict.fromkeys(model.name for model in models))
-    return names if len(names) > 1 else []
+        return [], []
+    needs = strategies_of(spec)[0].needs
+    models, tried = (
+        list(dict.fromkeys(model.name for model in each)) for each in (needs.models, needs.tried)
+    )
+    return models if len(models) > 1 else [], tried
 
 
 def counters(metrics: Metrics) -> list[float | None]:
@@ -87,17 +90,17 @@ def counters(metrics: Metrics) -> list[float | None]:
         values.append(round(stream.row_bytes * (stream.arrived + stream.copies)))
     values.extend(metrics.follows.values())
     values.extend(metrics.behind.values())
+    values.extend(metrics.tried.values())
     return [None if value is None else float(value) for value in values]
 
 
-def aggregates(spec: Specification, column: str) -> list[Column]:
+def aggregates(spec: Specification, column: Column | str) -> list[Column]:
     """Return what Spark observes of a column of counters: the sum of each over the shards."""
     strategy = None
     if spec.budget is not None:
         strategy = " + ".join(each.name for each in strategies_of(spec))
-    sums = [
-        F.sum(F.col(column)[place]).alias(name) for place, name in enumerate(counter_names(spec))
-    ]
+    values = F.col(column) if isinstance(column, str) else column
+    sums = [F.sum(values[place]).alias(name) for place, name in enumerate(counter_names(spec))]
     why = None if spec.budget is None else reason_for(spec.goal)
     texts = [
         F.max(F.lit(text).cast("string")).alias(name)
@@ -109,7 +112,7 @@ def aggregates(spec: Specification, column: str) -> list[Column]:
 def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
     """Return the metrics that Spark has observed."""
     streams: dict[str, dict[str, Any]] = {}
-    models: dict[str, dict[str, float]] = {"follows": {}, "behind": {}}
+    models: dict[str, dict[str, float]] = {"follows": {}, "behind": {}, "tried": {}}
     for name, value in observed.items():
         kind, colon, model = name.partition(":")
         stream, dot, counter = name.rpartition(".")
@@ -128,6 +131,7 @@ def from_observed(observed: Mapping[str, float | str | None]) -> Metrics:
         why=observed["why"],  # type: ignore[arg-type]
         follows={model: int(shards) for model, shards in models["follows"].items()},
         behind=models["behind"],
+        tried=models["tried"],
         **{name: _restored(name, observed[name]) for name in _JOIN_COUNTERS},  # type: ignore[arg-type]
     )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.engine.joint_shard import JointShard
     from penstock.engine.operator import Operator
 
 # Operators of the joins that ran last are cached, of this many joins at most.
@@ -23,12 +24,12 @@ _cache: dict[tuple[str, int], CachedOperator] = {}
 class CachedOperator:
     """An operator, the head that it was saved under, and the number of that micro-batch."""
 
-    operator: Operator
+    operator: Operator | JointShard
     head: bytes
     batch: int
 
 
-def take(join_id: str, shard: int, head: bytes) -> Operator | None:
+def take(join_id: str, shard: int, head: bytes) -> Operator | JointShard | None:
     """Remove a shard's operator from the cache, and return it if it was saved under this head.
 
     It is removed because a micro-batch that fails leaves it in a state that must not be used.

@@ -41,7 +41,7 @@ METRICS = "metrics"
 """Name of the state variable that has each shard's counters, and the join's name."""
 
 _COLUMNS = ("complete_until", "complete_time", "counters", "address", "results")
-_QUERY = "sql.streaming.queryId"
+QUERY = "sql.streaming.queryId"
 # Results in a row, if they do not go to a file: few enough bytes for Java to hold several rows.
 _MAX_ROW_BYTES = 16 << 20
 
@@ -98,10 +98,12 @@ class JoinProcessor(StatefulProcessor):
         packed = pd.concat(rows)
         columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
         batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
-        query, number = _property(_QUERY) or self._definition.id, _batch_number()
+        query, number = task_property(QUERY) or self._definition.id, batch_number()
         handed_over = result_files.close_old_files(query, number)
-        yield from self._results(
-            operator.pieces(batch.tables, batch.stream_progress, told=batch.told)
+        yield from result_rows(
+            operator.pieces(batch.tables, batch.stream_progress, told=batch.told),
+            self._definition.id,
+            may_use_files=self._may_use_files,
         )
         if operator.work is not None:
             # For the next micro-batch. How long Spark takes for this one's results is known then.
@@ -112,25 +114,10 @@ class JoinProcessor(StatefulProcessor):
         self._metrics.update((self._name, counted))
         until = operator.complete_until()
         yield _row(
-            complete_until=_complete_until_ms(operator),
+            complete_until=complete_until_ms(operator),
             complete_time=None if until is None else repr(until),
             counters=counted,
         )
-
-    def _results(self, pieces: Iterator[pa.Table]) -> Iterator[pd.DataFrame]:
-        """Yield rows with results, or with their addresses in a file."""
-        query, number = _property(_QUERY) or self._definition.id, _batch_number()
-        if not (self._may_use_files and result_files.is_possible()):
-            for piece in pieces:
-                rows = max(1, piece.num_rows * _MAX_ROW_BYTES // max(1, piece.nbytes))
-                for start in range(0, piece.num_rows, rows):
-                    yield _row(results=to_ipc(piece.slice(start, rows)))
-            return
-        file = None
-        for piece in pieces:
-            if file is None:
-                file = ResultFile(query, number)
-            yield _row(address=file.append(piece))
 
     def close(self) -> None:
         """Do nothing; called by Spark after the last row."""
@@ -139,9 +126,9 @@ class JoinProcessor(StatefulProcessor):
         saved = self._head.get()
         head = {} if saved is None else {"head": saved[0]}
         cached = operator_cache.take(self._definition.id, shard, head["head"]) if head else None
-        self._cached = cached
-        if cached is not None:
-            return cached
+        self._cached = cached if isinstance(cached, Operator) else None
+        if self._cached is not None:
+            return self._cached
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
         if not chunks:
             return Operator(plan, shard=shard, shards=self._shards, aligned=True, ordered=True)
@@ -164,7 +151,7 @@ class JoinProcessor(StatefulProcessor):
             self._map_of(name).updateValue((name,), (data,))
         operator.alignment.spool.forget_saved()
         self._head.update((head,))
-        cached = operator_cache.CachedOperator(operator, head, _batch_number())
+        cached = operator_cache.CachedOperator(operator, head, batch_number())
         operator_cache.put(self._definition.id, shard, cached)
 
     def _map_of(self, name: str) -> MapState:
@@ -172,12 +159,30 @@ class JoinProcessor(StatefulProcessor):
         return self._waiting if state.is_spooled(name) else self._chunks
 
 
+def result_rows(
+    pieces: Iterator[pa.Table], definition: str, *, may_use_files: bool
+) -> Iterator[pd.DataFrame]:
+    """Yield rows with results, or with their addresses in a file."""
+    query, number = task_property(QUERY) or definition, batch_number()
+    if not (may_use_files and result_files.is_possible()):
+        for piece in pieces:
+            rows = max(1, piece.num_rows * _MAX_ROW_BYTES // max(1, piece.nbytes))
+            for start in range(0, piece.num_rows, rows):
+                yield _row(results=to_ipc(piece.slice(start, rows)))
+        return
+    file = None
+    for piece in pieces:
+        if file is None:
+            file = ResultFile(query, number)
+        yield _row(address=file.append(piece))
+
+
 def _row(**given: object) -> pd.DataFrame:
     columns = dict.fromkeys(_COLUMNS) | given
     return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in columns.items()})
 
 
-def _complete_until_ms(operator: Operator) -> int | None:
+def complete_until_ms(operator: Operator) -> int | None:
     """Return the last millisecond whose results are complete; None if there is none yet.
 
     Spark's watermarks are in whole milliseconds, and it drops rows that are not after them.
@@ -187,11 +192,12 @@ def _complete_until_ms(operator: Operator) -> int | None:
     return None if per_second is None or until is None else int(until * 1000 // per_second) - 1
 
 
-def _batch_number() -> int:
-    return int(_property("streaming.sql.batchId") or 0)
+def batch_number() -> int:
+    """Return the number of the micro-batch that this task belongs to."""
+    return int(task_property("streaming.sql.batchId") or 0)
 
 
-def _property(name: str) -> str | None:
+def task_property(name: str) -> str | None:
     """Return what Spark says about the query that this task belongs to."""
     context = TaskContext.get()
     return None if context is None else context.getLocalProperty(name)

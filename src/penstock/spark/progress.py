@@ -43,7 +43,7 @@ def progress(query: StreamingQuery, name: str) -> Metrics:
     """
     recent = query.recentProgress
     for update in reversed(recent):
-        metrics = _metrics(update, name)
+        metrics = metrics_of(update, name)
         if metrics is not None:
             return metrics
     batch = recent[-1].batchId if recent else None
@@ -57,7 +57,7 @@ def progress(query: StreamingQuery, name: str) -> Metrics:
     return known[1]
 
 
-def _metrics(update: StreamingQueryProgress, name: str) -> Metrics | None:
+def metrics_of(update: StreamingQueryProgress, name: str) -> Metrics | None:
     """Return the metrics in one update; None if the micro-batch had no rows for the join."""
     row = update.observedMetrics.get(name)
     observed: Mapping[str, int | str | None] = {} if row is None else row.asDict()
@@ -114,7 +114,7 @@ class Listener(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Call the callback; called by Spark after a micro-batch."""
         update = event.progress
-        metrics = _metrics(update, self._name)
+        metrics = metrics_of(update, self._name)
         if metrics is not None:
             seconds = update.durationMs.get("triggerExecution", 0) / 1000
             self._callback(

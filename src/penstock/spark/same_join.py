@@ -18,11 +18,11 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from penstock.engine.description import check_same
+from penstock.engine.description import changes_of
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -34,8 +34,20 @@ _OPTION = "join"
 
 def same_join_check(spark: SparkSession, plan: Plan, shards: int, schema: str) -> DataFrame:
     """Return a streaming frame without rows that ends a query on another join's checkpoint."""
+    return _check(spark, plan.description | {"shards": shards}, schema)
+
+
+def same_workload_check(
+    spark: SparkSession, plans: Mapping[str, Plan], shards: int, schema: str
+) -> DataFrame:
+    """Return a streaming frame without rows that ends a query on another workload's checkpoint."""
+    described: dict[str, Any] = {"join": {"joins": repr(list(plans))}, "columns": {}}
+    described["joins"] = {name: plan.description for name, plan in plans.items()}
+    return _check(spark, described | {"shards": shards}, schema)
+
+
+def _check(spark: SparkSession, described: dict[str, Any], schema: str) -> DataFrame:
     spark.dataSource.register(JoinSource)
-    described = plan.description | {"shards": shards}
     source = spark.readStream.format(JoinSource.name()).schema(schema)
     return source.option(_OPTION, json.dumps(described)).load()
 
@@ -78,7 +90,12 @@ class JoinReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         StateError
             If it is not the one that is started.
         """
-        check_same(start, self._described)
+        changes_of(start, self._described)
+        for name, own in start.get("joins", {}).items():
+            try:
+                changes_of(own, self._described["joins"][name])
+            except StateError as error:
+                raise StateError(f'join "{name}": {error}') from None
         if start["shards"] != self._described["shards"]:
             raise StateError(
                 f"shards must be what the saved state was made with: {start['shards']}; got "

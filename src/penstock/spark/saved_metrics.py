@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.metrics import Metrics
 
-_OPERATORS = ("transformWithStateInPySparkExec", "transformWithStateInPandasExec")
+OPERATORS = ("transformWithStateInPySparkExec", "transformWithStateInPandasExec")
 # Objects of Java have no types here.
 Java = Any
 Observed = dict[str, float | str | None]
@@ -80,11 +80,14 @@ def _saved_counters(execution: Java, name: str | None) -> list[Sequence[float | 
     operators = spark.read.format("state-metadata").load(path).select("operatorId", "operatorName")
     found: list[Sequence[float | None]] = []
     for number, kind in sorted({tuple(row) for row in operators.collect()}):
-        if kind not in _OPERATORS:
+        if kind not in OPERATORS:
             continue
         reader = spark.read.format("statestore").option("path", path)
         values = reader.option("operatorId", number).option("stateVarName", METRICS).load()
-        rows = values.select("value.name", "value.counters").collect()
+        fields = ("value.name", "value.counters")
+        if "value" not in values.columns:  # of a workload: by the names of its joins
+            fields = ("user_map_key.name", "user_map_value.counters")
+        rows = values.select(*fields).collect()
         found.extend(row.counters for row in rows if name in (None, row.name))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import os
 import re
 import shutil
@@ -233,8 +234,22 @@ def _warn_of_partitions(partitions: int, shards: int | None, cores: int) -> None
         f"(in a session of its own, spark.newSession(), if other queries need the setting), or go "
         f"on with it if the query has a checkpoint: its number of partitions cannot change",
         UserWarning,
-        stacklevel=6,
+        stacklevel=_levels_to_the_caller(),
     )
+
+
+def _levels_to_the_caller() -> int:
+    """Return the ``stacklevel`` with which a warning names the user's own line.
+
+    Joins, plans and workloads each have their own number of calls from there to here.
+    """
+    levels = 1
+    frame = inspect.currentframe()
+    frame = frame.f_back if frame else None
+    while frame and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "penstock":
+        levels += 1
+        frame = frame.f_back
+    return levels
 
 
 def may_use_files(spark: SparkSession) -> bool:

@@ -15,7 +15,7 @@ unpack          ``mapInArrow``                      files of results to Spark's 
 from __future__ import annotations
 
 import logging
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -42,9 +42,10 @@ from penstock.spark.session import may_use_files, prepare_session
 from penstock.spark.unpacking import unpack_results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
+    from pyspark.sql import SparkSession
 
     from penstock.engine.plan import Plan
     from penstock.spark.feeding import Feed
@@ -115,7 +116,7 @@ def batch(
 def _bind(
     spec: Specification, frames: Mapping[str, DataFrame], *, streaming: bool
 ) -> tuple[Plan, dict[str, pa.Schema]]:
-    check_frames(spec, frames, streaming=streaming)
+    check_frames(spec.names, frames, streaming=streaming)
     schemas = arrow_schemas(frames)
     plan = bind(spec, schemas)
     check_collations(plan, frames)
@@ -127,11 +128,18 @@ def _number_of_shards(
 ) -> int:
     if shards is None and plan.has_row_windows:
         shards = 1
-    if shards is not None:
-        check_shards(plan, shards)
     spark = frames[plan.sides[0].name].sparkSession
+    return number_of_shards(spark, partial(check_shards, plan), shards, stateful=stateful)
+
+
+def number_of_shards(
+    spark: SparkSession, check: Callable[[int], object], shards: int | None, *, stateful: bool
+) -> int:
+    """Return how many shards to use, with the session prepared for it; `check` may refuse it."""
+    if shards is not None:
+        check(shards)
     shards = prepare_session(spark, shards, stateful=stateful)
-    check_shards(plan, shards)
+    check(shards)
     # On a cluster the executors compile, whose disks are not seen from here.
     if str(spark.sparkContext.master).startswith("local") and is_cold():
         _LOG.warning(

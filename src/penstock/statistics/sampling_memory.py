@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["mean_for", "uniform_share", "uniform_share_at_random", "uniform_share_by_age"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "mean_for",
+    "uniform_share",
+    "uniform_share_at_random",
+    "uniform_share_by_age",
+    "uniform_variance",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -166,11 +176,49 @@ def uniform_share_by_age(
     return share
 
 
+def uniform_variance(fraction: npt.ArrayLike, share: Callable[[Floats], Floats]) -> Floats:
+    """Compute the variance of UNIFORM's memory if rows arrive at an even pace.
+
+    At age a the row is still held with the probability h(a) = 1 - q^m, m being the matches that
+    are left of it. Rows that arrive at an even pace are held independently of each other, so the
+    variance of their number is the sum of h (1 - h) over ages, and q^2m is q^m for another
+    fraction, 1 - q^2. So both sums are shares of a life: the variance is u(1 - q^2) - u(p), and
+    the mean u(p). Times r W f(v), summed over the values, this is the variance of the number of
+    rows that are held. It is below the mean, which is the variance if rows arrive as a Poisson
+    process, and it is 0 for a fraction of 1.
+
+    Matches must be at fixed ages, as in Theorems 4.2 and 4.3. For random ones u (1 - u) is an upper
+    bound, since h (1 - h) is concave; rows of one value, which share their matches, vary more.
+
+    Parameters
+    ----------
+    fraction
+        p, from 0 to 1.
+    share
+        Returns the share of its life for which a row is held with a fraction: `uniform_share` or
+        `uniform_share_by_age`, for given matches.
+
+    Examples
+    --------
+    >>> uniform_variance(0.5, lambda p: uniform_share(p, [1, 2, 4])).round(6).tolist()
+    [0.25, 0.21875, 0.151367]
+
+    References
+    ----------
+    `srivastava04` 4.2.2: "we can also calculate the variance of the memory usage of UNIFORM"; the
+    formula is not printed there.
+    """
+    chance = np.asarray(fraction, np.float64)
+    variance: Floats = share(chance * (2.0 - chance)) - share(chance)
+    return np.maximum(variance, 0.0)
+
+
 def mean_for(rows: float, chance_of_more: float = 0.05) -> float:
     """Compute the mean number of rows held for which there are rarely more than `rows`.
 
     If rows arrive as a Poisson process and are held independently, the number held is a Poisson
-    number: its variance is its mean. If they arrive at an even pace, it varies less. It varies
+    number: its variance is its mean. If they arrive at an even pace, it varies less: see
+    `uniform_variance`. It varies
     more if many rows have the same value, as these share their matches: for 40 rows of one value,
     n = N = 5, the variance was three times the mean; for 4 rows of each of ten values, 1.2 times.
 

@@ -70,6 +70,19 @@ class WorkAccount:
         self.credit = kept
         self.spent += spent
 
+    def change(self, share: float) -> None:
+        """Set what is allowed in a unit of time from now on; of more than is kept, the rest goes.
+
+        >>> account = WorkAccount(share=0.5, burst=10.0, credit=5.0, allowed=20.0)
+        >>> account.change(0.25)
+        >>> account.credit, account.allowed
+        (2.5, 17.5)
+        """
+        self.share = share
+        kept = min(self.credit, self.most)
+        self.allowed -= self.credit - kept
+        self.credit = kept
+
     def capacity(self, horizon: float) -> float:
         """Return the work per unit of time that evens the account out within a time."""
         return max(0.0, self.share + self.credit / horizon)

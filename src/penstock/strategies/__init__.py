@@ -53,6 +53,7 @@ from penstock.strategies.random import Random
 from penstock.strategies.random_drop import RandomDrop
 from penstock.strategies.sampling import SamplingStrategy
 from penstock.strategies.scoring import ScoringStrategy
+from penstock.strategies.tried import Tried
 from penstock.strategies.uniform import Uniform
 from penstock.strategies.until_expiry import UntilExpiry
 from penstock.strategies.view import Rows, StreamView, View
@@ -109,6 +110,7 @@ __all__ = [
     "ScoringStrategy",
     "Strategy",
     "StreamView",
+    "Tried",
     "Uniform",
     "UntilExpiry",
     "View",

@@ -64,6 +64,9 @@ class Needs:
         Matches that each row can expect in a unit of time by its key; of two streams.
     own_rates
         Rows of its own stream with each row's key in a unit of time; of two streams.
+    measured_fits
+        What was found in rows, by what was predicted of them when they came, for
+        `WorkView.prospects`; with match rates, of two streams, where only work is limited.
     given_matches
         The numbers of matches that `Sample(matches=...)` gives.
     monitoring
@@ -77,6 +80,9 @@ class Needs:
         0 if they are not.
     models
         Models of the streams whose predictions are compared: the view says which is best.
+    tried
+        The same models and others after them, which are compared by what each would find, where
+        that can be tried: of two streams with equal keys.
     """
 
     draws: bool = False
@@ -87,12 +93,14 @@ class Needs:
     frequencies: bool = False
     match_rates: bool = False
     own_rates: bool = False
+    measured_fits: bool = False
     given_matches: bool = False
     monitoring: bool = True
     parts: int | None = None
     key_sample: int = 4096
     lags: int = 0
     models: tuple[Model, ...] = ()
+    tried: tuple[Model, ...] = ()
 
     @property
     def statistics(self) -> bool:
@@ -155,6 +163,15 @@ class Strategy(ABC):
         Called for rows that are about to arrive. A strategy that needs frequencies is asked after
         each review, and now and then again for the rows in memory; any other once for each
         micro-batch. None, the default, is for orders that need no rating.
+        """
+        del view, rows
+        return None
+
+    def begin_with(self, view: View, rows: Rows) -> Floats | None:
+        """Return the priority that each arriving row has until priorities are computed.
+
+        Called once for each micro-batch, if the order is a `ResidencePriority` with an initial
+        one; None, the default, is for all others.
         """
         del view, rows
         return None

@@ -1,4 +1,4 @@
-"""BEST: of the models of how rows match, the one that predicts best."""
+"""BEST: of the models of how rows match, the one that finds most, or predicts best."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.strategies.view import Rows
 
 # The first one is followed before there is anything to go by.
-_MODELS: tuple[ScoringStrategy, ...] = (Age(), Prob(), *expected.MODELS)
+MODELS: tuple[ScoringStrategy, ...] = (Age(), Prob(), *expected.MODELS)
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,18 @@ class Best(ScoringStrategy):
 
     name: ClassVar[str] = "best"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxSubset,)
-    needs: ClassVar[Needs] = Needs(curves=True, frequencies=True, matches=True, models=_MODELS)
+    needs: ClassVar[Needs] = Needs(curves=True, frequencies=True, matches=True, models=MODELS)
     grades_per_octave: ClassVar[int] = 4
 
     def by_age(self, outlook: Outlook) -> Floats:
         """Return what the first model does."""
-        return _MODELS[0].by_age(outlook)
+        return MODELS[0].by_age(outlook)
 
     def output(self, outlook: Outlook, rows: Floats) -> Floats:
         """Return the most that any model promises."""
-        promised: Floats = np.max([each.output(outlook, rows) for each in _MODELS], axis=0)
+        promised: Floats = np.max([each.output(outlook, rows) for each in MODELS], axis=0)
         return promised
 
     def expected(self, outlook: Outlook, rows: Rows) -> Floats:
         """Return what the first model does."""
-        return _MODELS[0].expected(outlook, rows)
+        return MODELS[0].expected(outlook, rows)

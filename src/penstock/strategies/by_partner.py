@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Of all rows that come a key has at most all: the highest grade is that.
 _HIGHEST = 64.0
+# The least chance of rows as long as few of their kind were inserted: to learn what is found in it.
+_TRIED = 0.1
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,17 @@ class ByPartner(WorkStrategy):
     What a row finds while it waits depends on how often its key comes in the *other* stream. Where
     a probe that finds nothing is free, this is the optimum.
 
+    How often keys have come so far may say little of what will come. So rows are worth what was
+    found in rows of which as much was predicted. If that is the same for all rows of a stream, it
+    does as `probe-no-insert`.
+
     References
     ----------
     Ours; as `probe_no_insert` of `ayad05` 3.3, by stream and grade of key.
     """
 
     name: ClassVar[str] = "by-partner"
-    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, parts=1)
+    needs: ClassVar[Needs] = Needs(frequencies=True, match_rates=True, measured_fits=True, parts=1)
 
     def grade(self, rows: Rows) -> Integers:
         """Return the grades of how often rows' keys come in the other stream."""
@@ -41,7 +47,8 @@ class ByPartner(WorkStrategy):
 
     def share_out(self, work: WorkView) -> Decision:
         """Return the chances of being inserted, by stream and grade."""
-        rates, expected = work.grades[:, :, 0], work.grades[:, :, 1]
+        rates, predicted = work.grades[:, :, 0], work.grades[:, :, 1]
+        expected = predicted if work.prospects is None else work.prospects
         gains = expected * work.lives[:, None]
         chances = fill(
             gains.ravel(),
@@ -51,8 +58,9 @@ class ByPartner(WorkStrategy):
             work.at_once,
             charged=(expected * work.waits_ahead[:, None]).ravel(),
         ).reshape(rates.shape)
-        return Decision(
-            insert=Insert(
-                for_all_grades(chances, rates > 0.0, least_chance(work)), worth_of(gains, rates)
-            )
-        )
+        if work.tried is not None:
+            chances = np.where(work.tried, chances, np.maximum(chances, _TRIED))
+        # What was found may be less the more was predicted.
+        rising = work.prospects is None
+        chances = for_all_grades(chances, rates > 0.0, least_chance(work), rising=rising)
+        return Decision(insert=Insert(chances, worth_of(gains, rates)))

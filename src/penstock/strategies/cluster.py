@@ -1,4 +1,4 @@
-"""CLUSTER: rows drawn by size if sizes can be told, otherwise with equal chances."""
+"""CLUSTER: rows drawn by size or with equal chances, whichever makes totals vary less."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cluster(SamplingStrategy):
-    """Draw by size as long as the keys' frequencies tell the sizes; else with equal chances.
+    """Draw by size or with equal chances, whichever gives totals the smaller variance.
 
-    Both predict what the rows in the sample match, and the better one is followed.
+    The variance of both is estimated from the clusters that are in the sample, by their sizes as
+    they were expected and by the results that they had. By size is the first choice: if rows were
+    drawn alike at first, a sample of a few rows might have none of the clusters that decide.
 
     References
     ----------
     `srivastava04` 4.3.2: PPS-CLUSTER for clusters of unequal size, which is EQ-CLUSTER where
-    they are equal.
+    they are equal; the variance between clusters as what matters. Departs from it in that the
+    variance is measured while the join runs. It is that of the number of results; which column will
+    be added up is not known.
 
     Examples
     --------
     >>> [model.name for model in Cluster.needs.models]
-    ['eq-cluster', 'pps-cluster']
+    ['pps-cluster', 'eq-cluster']
     """
 
     name: ClassVar[str] = "cluster"
     serves: ClassVar[tuple[type[Goal], ...]] = (Sample,)
     # The first one is followed until there is something to go by.
     needs: ClassVar[Needs] = replace(
-        SamplingStrategy.needs, frequencies=True, models=(EqCluster(), PpsCluster())
+        SamplingStrategy.needs, frequencies=True, models=(PpsCluster(), EqCluster())
     )
 
     def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:

@@ -289,11 +289,13 @@ class ResidencePriority(Order):
     decay
         d, per window.
     recompute
-        "successive", "k-successive" or "adaptive".
+        "successive", "k-successive", "adaptive" or "adaptive-below".
     every
         k: decisions for which one computation of priorities serves.
     tolerance
         epsilon: relative change of quality.
+    has_initial
+        Whether `Strategy.begin_with` says with which priority rows come: RP_init.
     """
 
     maturity: float
@@ -303,6 +305,7 @@ class ResidencePriority(Order):
     recompute: str
     every: int
     tolerance: float
+    has_initial: bool = False
 
 
 @dataclass(frozen=True)

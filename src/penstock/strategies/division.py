@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.strategies.scoring import ScoringStrategy
     from penstock.strategies.view import View
 
-__all__ = ["divide", "score_grades", "shares_of"]
+__all__ = ["divide", "outputs_of", "score_grades", "shares_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -113,23 +113,7 @@ def shares_of(view: View, model: ScoringStrategy, strategy: ScoringStrategy) -> 
     if not any(each.outlook.pace > 0 for each in streams) or not view.elapsed:
         return tuple(each.share for each in streams)
     now = np.array([each.share for each in streams])
-    by_importance = strategy.needs.importance
-    outlooks = [_by_key(view, s, model, by_importance=by_importance) for s in range(len(streams))]
-    outputs = [
-        partial(_made_of, len(streams), partial(model.output, outlook), outlook, streams[s].part)
-        for s, outlook in enumerate(outlooks)
-    ]
-    if by_importance and all(each.importance.size for each in streams):
-        outputs = [
-            partial(
-                _made_of,
-                len(streams),
-                _worth(view, s, outlooks, model, strategy.grades_per_octave),
-                outlook,
-                streams[s].part,
-            )
-            for s, outlook in enumerate(outlooks)
-        ]
+    outputs = outputs_of(view, model, strategy)
     rows = view.room or 0
     wanted = np.array(divide(rows, outputs)) / rows
     if strategy.fairness:
@@ -138,6 +122,31 @@ def shares_of(view: View, model: ScoringStrategy, strategy: ScoringStrategy) -> 
         equal = alive / max(alive.sum(), 1e-9)
         wanted = (1 - strategy.fairness) * wanted + strategy.fairness * equal
     return tuple(((now + wanted) / 2).tolist())
+
+
+def outputs_of(
+    view: View, model: ScoringStrategy, strategy: ScoringStrategy
+) -> list[Callable[[Floats], Floats]]:
+    """Return, for each stream, what its window makes of a number of rows by a model; see `divide`.
+
+    Parameters
+    ----------
+    view, model, strategy
+        As for `shares_of`.
+    """
+    streams = view.streams
+    by_importance = strategy.needs.importance
+    outlooks = [_by_key(view, s, model, by_importance=by_importance) for s in range(len(streams))]
+    made = [partial(model.output, outlook) for outlook in outlooks]
+    if by_importance and all(each.importance.size for each in streams):
+        made = [
+            _worth(view, s, outlooks, model, strategy.grades_per_octave)  # type: ignore[misc]
+            for s in range(len(streams))
+        ]
+    return [
+        partial(_made_of, len(streams), output, outlook, stream.part)
+        for output, outlook, stream in zip(made, outlooks, streams, strict=True)
+    ]
 
 
 def _by_key(view: View, s: int, model: ScoringStrategy, *, by_importance: bool) -> Outlook:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -32,6 +32,10 @@ class Expected(ScoringStrategy):
     firmness
         a: results that it takes to doubt what the key says. None, the default, follows the one of
         4, 1 and 16 that predicts best.
+    optimism
+        Of what is not known of a row, so many standard deviations are added to what is expected of
+        it: sqrt(a + matches) of the a + matches. A row that has just come may turn out to match
+        often, and only rows that are kept can show it.
 
     References
     ----------
@@ -47,6 +51,8 @@ class Expected(ScoringStrategy):
     >>> waiting = Rows(0, np.array([0.0, 1.0, 1.0]), np.ones(3), np.array([0.0, 0.0, 8.0]))
     >>> Expected(firmness=4.0).weights(outlook, waiting).tolist()
     [1.0, 0.5, 1.5]
+    >>> Expected(firmness=4.0, optimism=1.0).weights(outlook, waiting).round(2).tolist()
+    [1.5, 0.75, 1.93]
     """
 
     name: ClassVar[str] = "expected"
@@ -54,9 +60,16 @@ class Expected(ScoringStrategy):
     needs: ClassVar[Needs] = Needs(curves=True, frequencies=True, matches=True)
     grades_per_octave: ClassVar[int] = 3
     firmness: float | None = None
+    optimism: float = 0.0
 
-    def _followed(self, view: View) -> ScoringStrategy:
-        return super()._followed(view) if self.firmness is None else self
+    def followed(self, view: View) -> ScoringStrategy:
+        """Return itself if its firmness is given."""
+        return super().followed(view) if self.firmness is None else self
+
+    @property
+    def belief(self) -> float:  # type: ignore[override]
+        """Results that it takes to doubt what the key says."""
+        return self.firmness or FIRMNESS[0]
 
     def by_age(self, outlook: Outlook) -> Floats:
         """Return Priority(i), as AGE does."""
@@ -66,9 +79,10 @@ class Expected(ScoringStrategy):
         """Compute (a + matches) / (a / likeliness + C(age))."""
         cumulative = outlook.curve.cumulative()
         due = np.interp(rows.ages, np.arange(cumulative.size), cumulative)
-        firmness = self.firmness or FIRMNESS[0]
+        firmness = self.belief
         prior = firmness / np.maximum(rows.likeliness, 1e-6)
-        weights: Floats = (firmness + rows.matches) / (prior + due)
+        known = firmness + rows.matches
+        weights: Floats = (known + self.optimism * np.sqrt(known)) / (prior + due)
         return weights
 
     def output(self, outlook: Outlook, rows: Floats) -> Floats:
@@ -77,7 +91,8 @@ class Expected(ScoringStrategy):
 
     def expected(self, outlook: Outlook, rows: Rows) -> Floats:
         """Compute p(k) at each one's age, times its weight."""
-        return Age().expected(outlook, rows) * self.weights(outlook, rows)
+        plain = replace(self, optimism=0.0)
+        return Age().expected(outlook, rows) * plain.weights(outlook, rows)
 
 
 FIRMNESS = (4.0, 1.0, 16.0)

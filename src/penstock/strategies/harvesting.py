@@ -51,8 +51,8 @@ class ProbingCost:
 def probing_cost(work: WorkView) -> ProbingCost:
     """Return what probing costs and finds, by what is known now.
 
-    With a limit of memory as well windows are not full. They count as shorter ones that are, as
-    comparisons are counted as if rows were spread evenly over a window.
+    With a limit of memory as well windows are not full. They count as shorter ones that are, and a
+    comparison as dearer if there are more rows in the parts that are probed than elsewhere.
     """
     windows = work.lives
     if work.held is not None:

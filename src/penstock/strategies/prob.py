@@ -46,10 +46,16 @@ class Prob(ScoringStrategy):
     needs: ClassVar[Needs] = Needs(frequencies=True, matches=True, parts=8)
     needs_fresh: ClassVar[bool] = True
     grades_per_octave: ClassVar[int] = 8
+    belief: ClassVar[float] = np.inf
 
     def by_age(self, outlook: Outlook) -> Floats:
         """Return the same for all ages."""
         return np.ones(outlook.curve.parts + 1)
+
+    def level(self, outlook: Outlook, part: float, partner_rate: float) -> float:
+        """Return how fast rows come that may match."""
+        del outlook, part
+        return partner_rate
 
     def weights(self, outlook: Outlook, rows: Rows) -> Floats:
         """Return what the frequency of each one's key says."""

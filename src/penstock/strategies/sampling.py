@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from penstock.strategies.sampled_steps import SampledSteps
     from penstock.strategies.view import Rows, View, WorkView
 
-__all__ = ["Population", "SamplingStrategy"]
+__all__ = ["CHANCE_OF_MORE", "Population", "SamplingStrategy"]
 
 # No size is below this: chances, and weights, stay within bounds whatever keys come.
 _LEAST_SIZE = 0.02
 # Memory is to be full with this chance at a time.
-_CHANCE_OF_MORE = 0.05
+CHANCE_OF_MORE = 0.05
 # The fraction is changed only by this factor or more.
 _WORTHWHILE = 1.01
 # Of the work that is shared out, the part that a sample has whatever arrivals cost: if these alone
@@ -93,14 +93,14 @@ class SamplingStrategy(Strategy):
     def decide(self, view: View) -> Decision:
         """Draw by lot; there are no shares, as one fraction holds for all streams."""
         if view.previous is None:
-            order = SampleThreshold(self._most(view), self.by_match, self._is_by_size(view))
+            order = SampleThreshold(self._most(view), self.by_match, self.draws_by_size(view))
         else:
             last = view.previous.retain.order
             assert isinstance(last, SampleThreshold)  # noqa: S101  # decided by this strategy
             fraction = None
             order = last
             if view.is_division_due:
-                order = replace(order, by_size=self._is_by_size(view))
+                order = replace(order, by_size=self.draws_by_size(view))
                 fraction = self._solve(view)
             if view.work is not None and (view.is_division_due or not view.turned):
                 fraction = self._solve_work(view, view.work, fraction)
@@ -115,10 +115,15 @@ class SamplingStrategy(Strategy):
             return None
         return _sizes(view, rows.stream, rows.likeliness)
 
+    def mean_rows(self, room: float) -> float:
+        """Return how many rows `fraction` may hold on average, in so much room."""
+        return mean_for(room, CHANCE_OF_MORE)
+
     def _most(self, view: View) -> float:
         return view.goal.fraction or (1.0 if self.by_match else np.inf)
 
-    def _is_by_size(self, view: View) -> bool:
+    def draws_by_size(self, view: View) -> bool:
+        """Return whether rows are drawn by what is expected of them now."""
         if not self.needs.models or self.by_match:
             return self.by_size
         return self._follows_keys(view)
@@ -129,18 +134,25 @@ class SamplingStrategy(Strategy):
 
     def _solve(self, view: View) -> float | None:
         """Return a greater fraction if memory would hold more on average; None if not."""
-        followed = self.needs.models[view.followed] if self.needs.models else self
-        solver = followed if isinstance(followed, SamplingStrategy) else self
-        populations = [self._population(view, s) for s in range(len(view.streams))]
+        solver, populations = self.solver(view), self.populations(view)
         if view.room is None or not any(each.tuples > 0 for each in populations):
             return None
-        rows = mean_for(view.room, _CHANCE_OF_MORE)
+        rows = self.mean_rows(view.room)
         least = _WORTHWHILE * view.fraction
         most = self._most(view)
         if least >= most:
             return None
         fraction = min(solver.fraction(rows, populations, least), most)
         return fraction if fraction > least else None
+
+    def solver(self, view: View) -> SamplingStrategy:
+        """Return the strategy whose equation gives the fraction: this one, or the one followed."""
+        followed = self.needs.models[view.followed] if self.needs.models else self
+        return followed if isinstance(followed, SamplingStrategy) else self
+
+    def populations(self, view: View) -> list[Population]:
+        """Return what is known of the rows of each stream that are alive at a time."""
+        return [self._population(view, s) for s in range(len(view.streams))]
 
     def _solve_work(self, view: View, work: WorkView, by_memory: float | None) -> float | None:
         """Return another fraction if there is work for more or for less; None if not.
@@ -160,7 +172,7 @@ class SamplingStrategy(Strategy):
         """Return the fraction for which there is work now; infinite if there is for all."""
         steps = self.steps(view, work)
         # From here on every row, or match, is drawn.
-        all_drawn = 1.0 / _LEAST_SIZE if self._is_by_size(view) else 1.0
+        all_drawn = 1.0 / _LEAST_SIZE if self.draws_by_size(view) else 1.0
         left = max(work.left_for_steps, _LEAST_LEFT * work.capacity)
         start = min(view.fraction, all_drawn)
         fraction = solve_fraction_near(start, all_drawn, left, lambda p: steps(p).work(work))
@@ -168,7 +180,7 @@ class SamplingStrategy(Strategy):
 
     def steps(self, view: View, work: WorkView) -> Callable[[float], SampledSteps]:
         """Return a function: the steps that a fraction takes in a unit of time."""
-        if not self._is_by_size(view):
+        if not self.draws_by_size(view):
             return steps_of_clusters(work)
         likely = likeliness_of(np.arange(GRADES))
         sizes = [_sizes(view, s, likely) for s in range(len(view.streams))]

@@ -30,6 +30,11 @@ class ScoringStrategy(Strategy):
     needs: ClassVar[Needs] = Needs(rates=True, matches=True)
     grades_per_octave: ClassVar[int] = 0  # into which weights are put; 0 if all are alike
     needs_fresh: ClassVar[bool] = False  # likeliness of today, not of when a row came
+    # Of a row's matches that it takes to doubt what its key says, where a trial is to score as
+    # `weights` does: infinite if the key always holds, -1 if all keys are alike.
+    belief: ClassVar[float] = -1.0
+    # Of what is not known of a row, the standard deviations that are added to what is expected.
+    optimism: float = 0.0
     fairness: float = 0.0
 
     @abstractmethod
@@ -49,22 +54,44 @@ class ScoringStrategy(Strategy):
         del outlook
         return np.ones(rows.ages.size)
 
-    def _followed(self, view: View) -> ScoringStrategy:
-        if not self.needs.models:
+    def level(self, outlook: Outlook, part: float, partner_rate: float) -> float:
+        """Return a factor that makes scores comparable between two streams: results per time.
+
+        Parameters
+        ----------
+        outlook
+            Of the stream whose rows are scored.
+        part
+            Length of a part of a life, in units of time.
+        partner_rate
+            Rows of the other stream per unit of time.
+        """
+        del outlook, partner_rate
+        return 1.0 / part
+
+    @property
+    def tried(self) -> tuple[ScoringStrategy, ...]:
+        """The models that can be compared by what they find, if importance is all that counts."""
+        return () if self.fairness else self.needs.tried  # type: ignore[return-value]
+
+    def followed(self, view: View) -> ScoringStrategy:
+        """Return the model that is followed now, or the strategy itself if it has none."""
+        models = self.needs.tried or self.needs.models  # these begin alike
+        if not models:
             return self
-        model = self.needs.models[view.followed]
+        model = models[view.followed]
         assert isinstance(model, ScoringStrategy)  # noqa: S101  # our own strategies name these
         return model
 
     def decide(self, view: View) -> Decision:
         """Evict by score; share the budget equally until the streams are known."""
-        model = self._followed(view)
+        model = self.followed(view)
         before = None if view.previous is None else view.previous.retain
         if view.previous is not None and not view.turned:
             return view.previous
         shares = tuple(stream.share for stream in view.streams)
         if view.is_division_due:
-            shares = shares_of(view, model, self)
+            shares = view.tried_shares or shares_of(view, model, self)
         kept = () if before is None else before.order.worth  # type: ignore[attr-defined]
         worth = tuple(
             self._worth(model.by_age(stream.outlook)) if s in view.turned or not kept else kept[s]
@@ -86,7 +113,7 @@ class ScoringStrategy(Strategy):
         """Return the weight of each row, times how much its results matter."""
         if not self.grades_per_octave:
             return None
-        weights = self._followed(view).weights(view.streams[rows.stream].outlook, rows)
+        weights = self.followed(view).weights(view.streams[rows.stream].outlook, rows)
         if self.needs.importance and rows.importance is not None:
             weights = weights * relative_importance(
                 view.goal.result,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,12 +16,13 @@ from penstock.statistics.sampling_memory import (
     uniform_share,
     uniform_share_at_random,
     uniform_share_by_age,
+    uniform_variance,
 )
 from penstock.strategies.age import Age
 from penstock.strategies.base import Floats, Needs
 from penstock.strategies.prob import Prob
 from penstock.strategies.sampled_steps import Expecting, steps_by_match
-from penstock.strategies.sampling import Population, SamplingStrategy
+from penstock.strategies.sampling import CHANCE_OF_MORE, Population, SamplingStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 
 _COSTS = ("results", "probes")
 _ROUNDINGS = ("bound", "up", "down", "random")
+_ARRIVALS = ("poisson", "even")
+# A normal number is above its mean by this many deviations with that chance.
+_BEYOND = NormalDist().inv_cdf(1.0 - CHANCE_OF_MORE)
 # "bound" is this many deviations of a Poisson number, and one, above its mean.
 _DEVIATIONS = 2.0
 # Matches that are taken to come while nothing is known. Without bound no row would leave, and the
@@ -55,6 +61,10 @@ class Uniform(SamplingStrategy):
         Where work is limited, what is charged to it: "results" for every result, and for the
         comparisons what they cost; or "probes", the conservative cost: for every row that is
         compared as much as for a result, drawn or not.
+    arrivals
+        How rows arrive, by which the fraction is chosen so that they fit in memory nearly always:
+        "poisson", one independent of the other, so that the number of rows held varies as a
+        Poisson number; or "even", at a constant pace, by UNIFORM's own variance, which is less.
 
     References
     ----------
@@ -85,19 +95,17 @@ class Uniform(SamplingStrategy):
     by_match: ClassVar[bool] = True
     rounding: str = "bound"
     cost: str = "results"
+    arrivals: str = "poisson"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.cost not in _COSTS:
-            known = ", ".join(f'"{each}"' for each in _COSTS)
-            raise SpecificationError(
-                must("cost of Uniform", f"one of {known}", self.cost, "leave it out")
-            )
-        if self.rounding not in _ROUNDINGS:
-            known = ", ".join(f'"{each}"' for each in _ROUNDINGS)
-            raise SpecificationError(
-                must("rounding of Uniform", f"one of {known}", self.rounding, "leave it out")
-            )
+        for name, known in (("cost", _COSTS), ("rounding", _ROUNDINGS), ("arrivals", _ARRIVALS)):
+            given = getattr(self, name)
+            if given not in known:
+                words = ", ".join(f'"{each}"' for each in known)
+                raise SpecificationError(
+                    must(f"{name} of Uniform", f"one of {words}", given, "leave it out")
+                )
 
     def limits(self, matches: Floats, draws: Floats) -> Floats:
         """Return n(s) as whole numbers.
@@ -173,27 +181,52 @@ class Uniform(SamplingStrategy):
         sizes = self._matches(view, s, stream.keys.matches_per_time)
         return Population(rows, sizes, stream.keys.rows / stream.keys.rows.sum(), none)
 
+    def mean_rows(self, room: float) -> float:
+        """Return the mean for Poisson arrivals; for even ones `fraction` takes all room."""
+        return room if self.arrivals == "even" else super().mean_rows(room)
+
     def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
         """Solve Theorem 4.2 for p, or 4.3 where the age model is followed."""
 
         def held(fraction: float) -> float:
-            return sum(self._held(fraction, each) for each in populations)
+            mean = sum(self._held(fraction, each) for each in populations)
+            if self.arrivals == "poisson":
+                return mean
+            variance = sum(self._variance(fraction, each) for each in populations)
+            return mean + _BEYOND * math.sqrt(variance)
 
         if least > 0 and held(min(least, 1.0)) > rows:
             return 0.0
         return solve_fraction(rows, held)
 
     def _held(self, fraction: float, alive: Population) -> float:
+        """Return how many rows are held on average."""
         if not alive.tuples:
             return 0.0
-        middle = np.full(alive.sizes.size, 0.5)
-        limits = self.limits(alive.sizes, middle)
+        return alive.tuples * float(np.sum(alive.shares * self._shares(fraction, alive)))
+
+    def _variance(self, fraction: float, alive: Population) -> float:
+        """Return the variance of that if rows arrive at an even pace."""
+        if not alive.tuples:
+            return 0.0
+        if alive.cumulative.size:  # matches are at fixed ages
+
+            def shares_with(chance: Floats) -> Floats:
+                return self._shares(float(chance), alive)
+
+            parts = uniform_variance(fraction, shares_with)
+        else:
+            shares = self._shares(fraction, alive)
+            parts = shares * (1.0 - shares)
+        return alive.tuples * float(np.sum(alive.shares * parts))
+
+    def _shares(self, fraction: float, alive: Population) -> Floats:
+        """Return for how much of its life a row of each size is held."""
+        limits = self.limits(alive.sizes, np.full(alive.sizes.size, 0.5))
         if alive.is_exact:
             # Of n matches that come at random, the i-th comes at i / (n + 1) of a life on average.
             sooner = alive.sizes / (alive.sizes + 1.0)
-            shares = uniform_share(fraction, alive.sizes) * sooner
-        elif alive.cumulative.size:
-            shares = uniform_share_by_age(fraction, alive.cumulative, limits)
-        else:
-            shares = uniform_share_at_random(fraction, alive.sizes, limits)
-        return alive.tuples * float(np.sum(alive.shares * shares))
+            return uniform_share(fraction, alive.sizes) * sooner
+        if alive.cumulative.size:
+            return uniform_share_by_age(fraction, alive.cumulative, limits)
+        return uniform_share_at_random(fraction, alive.sizes, limits)

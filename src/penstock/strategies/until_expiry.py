@@ -45,6 +45,11 @@ class UntilExpiry(ScoringStrategy):
         worth[-1] = 0.0
         return worth
 
+    def level(self, outlook: Outlook, part: float, partner_rate: float) -> float:
+        """Return the results of a row per time: all ages are alike but for the order."""
+        del partner_rate
+        return outlook.pace / part / (outlook.curve.parts + 1)
+
     def output(self, outlook: Outlook, rows: Floats) -> Floats:
         """Return each row's results over a whole life."""
         needed = outlook.rate * outlook.curve.parts

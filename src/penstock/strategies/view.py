@@ -99,6 +99,10 @@ class StreamView:
         Importance of its latest rows, in ascending order; `Needs.importance`.
     usual_importance
         Of the results of these rows, on average; 0 if it is not known yet.
+    matches_rate
+        Results of the exact join, per unit of time, recently, for which a row of it waited: what
+        its whole window gives. From counts of keys, so for equality joins only; None for others,
+        and where there is no room for counts.
     given_matches
         Numbers of matches that its latest rows were given (`Sample(matches=...)`).
     """
@@ -115,6 +119,7 @@ class StreamView:
     importance: Floats = field(default_factory=lambda: _NONE)
     usual_importance: float = 0.0
     given_matches: Floats | None = None
+    matches_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class WorkView:
     costs
         Of the steps, in units of time.
     rates
-        Rows of each stream per unit of time, as of late.
+        Rows of each stream per unit of time, recently.
     lives
         How long rows of each stream wait for others, in units of time.
     selectivity
@@ -145,6 +150,11 @@ class WorkView:
     found_ahead
         Results that rows in memory will give in each unit of time, until the longest life is over;
         of two streams.
+    prospects
+        As the second part of `grades`, by what was found in rows like these before they left
+        (`Needs.measured_fits`); None if it is not counted.
+    tried
+        With `prospects`: whether there were enough such rows.
     whole
         Results that the exact join would give in a unit of time, by what a sample's stand for.
     orders
@@ -152,10 +162,10 @@ class WorkView:
         following `Needs.lags`.
     selectivities
         For each (stream that arrives, stream that is probed): the share of the window that fits an
-        arriving row and what it has found before, as of late.
+        arriving row and what it has found before, recently.
     lags
         For each (stream that arrives, stream that is probed) the shares of the results whose rows
-        were in each part of the window, newest first, as of late.
+        were in each part of the window, newest first, recently.
     comparing
         The share of the rows in whole windows that are compared; the rest an index leaves out.
     held
@@ -171,6 +181,8 @@ class WorkView:
     compared: float
     grades: Floats
     found_ahead: float = 0.0
+    prospects: Floats | None = None
+    tried: npt.NDArray[np.bool_] | None = None
     whole: float = 0.0
     orders: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     selectivities: Floats = field(default_factory=lambda: np.zeros((0, 0)))
@@ -237,6 +249,9 @@ class View:
         Number of the model (`Needs.models`) that has predicted best.
     is_decided
         Whether that was chosen for what was observed.
+    tried_shares
+        Shares of the streams in the memory of the model that found most, where models are tried
+        (`Needs.tried`); else None.
     selectivities
         For each (stream that arrives, stream that is probed): the share of rows that fitted.
     fraction
@@ -257,6 +272,7 @@ class View:
     is_division_due: bool = False
     followed: int = 0
     is_decided: bool = False
+    tried_shares: tuple[float, ...] | None = None
     selectivities: Floats = field(default_factory=lambda: _NONE)
     fraction: float = np.inf
     previous: Decision | None = None

@@ -38,20 +38,26 @@ def least_chance(work: WorkView) -> float:
     return float(least ** (1.0 / (work.rates.size - 1)))
 
 
-def for_all_grades(chances: Floats, known: npt.NDArray[np.bool_], least: float) -> Floats:
+def for_all_grades(
+    chances: Floats, known: npt.NDArray[np.bool_], least: float, *, rising: bool = True
+) -> Floats:
     """Return chances by grade where those that have not come lately have those of the next lower.
 
-    The higher the grade the more a row is worth, so that no chance is below those of lower grades.
     Grades below all that have come have the chance of the lowest of these, and where none has
-    come all rows are inserted.
+    come all rows are inserted. If the higher the grade the more a row is worth (`rising`), no
+    chance is below those of lower grades.
 
     >>> chances, known = np.array([[0.0, 0.3, 0.0, 1.0]]), np.array([[False, True, False, True]])
     >>> for_all_grades(chances, known, 0.02).tolist()
     [[0.3, 0.3, 0.3, 1.0]]
     """
-    lowest = np.take_along_axis(chances, np.argmax(known, axis=1)[:, None], axis=1)
-    lowest = np.where(np.any(known, axis=1, keepdims=True), lowest, 1.0)
-    filled = np.maximum.accumulate(np.where(known, chances, lowest), axis=1)
+    grades = np.arange(chances.shape[1])
+    lower = np.maximum.accumulate(np.where(known, grades, -1), axis=1)
+    lower = np.where(lower >= 0, lower, np.argmax(known, axis=1)[:, None])
+    filled = np.take_along_axis(chances, lower, axis=1)
+    filled = np.where(np.any(known, axis=1, keepdims=True), filled, 1.0)
+    if rising:
+        filled = np.maximum.accumulate(filled, axis=1)
     return np.maximum(filled, least)
 
 

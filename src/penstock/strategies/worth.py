@@ -14,6 +14,9 @@ from penstock.strategies.base import Needs
 from penstock.strategies.best import Best
 from penstock.strategies.prob import Prob
 
+# The first one is followed before there is anything to go by: all ages are alike then.
+_MODELS = (Prob(), Age(), *expected.MODELS)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Worth(Best):
@@ -41,13 +44,12 @@ class Worth(Best):
 
     name: ClassVar[str] = "worth"
     serves: ClassVar[tuple[type[Goal], ...]] = (MaxImportance,)
-    # Before there is anything to go by, all ages are alike.
     needs: ClassVar[Needs] = Needs(
         curves=True,
         frequencies=True,
         matches=True,
         importance=True,
-        models=(Prob(), Age(), *expected.MODELS),
+        models=_MODELS,
     )
     fairness: float = 0.0
 

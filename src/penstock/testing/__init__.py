@@ -7,6 +7,7 @@ name                                              what it returns
 `news`                                            two agencies that report the same stories
 `age_model`, `frequency_model`                    the synthetic streams of Srivastava and Widom
 `lagged_streams`                                  the synthetic streams of GrubJoin, with lags
+`key_streams`                                     few, very unequal keys: steady, or in bursts
 `exact_join`, `expected_rows`, `canonical_rows`   expected results, in a comparable form
 `cut`, `cut_rows`                                 tables cut into micro-batches
 `FakeClock`                                       a clock that a test moves
@@ -29,6 +30,7 @@ from penstock.testing.arrivals import ArrivalLaw, arrival_times
 from penstock.testing.clock import FakeClock
 from penstock.testing.exact import exact_join
 from penstock.testing.frequency_model import Correlation, FrequencyModel, frequency_model
+from penstock.testing.key_streams import KeyPattern, KeyStreams, key_streams
 from penstock.testing.lagged_streams import LaggedStreams, lagged_streams
 from penstock.testing.market import BID_RUSH, Market, market
 from penstock.testing.news import NEWS_HOURS, News, news
@@ -46,6 +48,8 @@ __all__ = [
     "Correlation",
     "FakeClock",
     "FrequencyModel",
+    "KeyPattern",
+    "KeyStreams",
     "LaggedStreams",
     "Market",
     "News",
@@ -60,6 +64,7 @@ __all__ = [
     "expected_rows",
     "frequency_model",
     "increasing",
+    "key_streams",
     "lagged_streams",
     "market",
     "news",

@@ -108,7 +108,7 @@ def exact_join(join: Specification, tables: Mapping[str, pa.Table]) -> list[tupl
     windows = [
         stream.window
         if isinstance(stream.window, Rows)
-        else to_units(stream.window, units, f'window of stream "{name}"', why)
+        else to_units(stream.window or 0, units, f'window of stream "{name}"', why)
         for name, stream in join.streams.items()
     ]
     places = [

@@ -51,7 +51,7 @@ def canonical_rows(
     chosen = table if columns is None else table.select(columns)
     if chosen.num_columns == 0:
         return [()] * chosen.num_rows
-    return sorted(zip(*([_text(value) for value in column] for column in chosen), strict=True))
+    return sorted(zip(*(_texts(column.combine_chunks()) for column in chosen), strict=True))
 
 
 def expected_rows(join: Specification, tables: Mapping[str, pa.Table]) -> list[tuple[str, ...]]:
@@ -110,6 +110,37 @@ def _newest(times: list[list[Any]], kinds: list[pa.DataType]) -> pa.Array:
         return pa.array(newest)
     finest = max((getattr(kind, "unit", "ms") for kind in kinds), key=_UNITS.index)
     return pa.array(newest, pa.int64()).cast(pa.timestamp(finest))
+
+
+def _texts(values: pa.Array | pa.ChunkedArray) -> list[str]:
+    """Write values as `_text` does: a column at a time, which is many times as fast."""
+    if isinstance(values, pa.ChunkedArray):  # of no rows, or of a type that has no long arrays
+        return [text for chunk in values.chunks for text in _texts(chunk)]
+    kind = values.type
+    if pa.types.is_struct(kind) and kind.num_fields:
+        return _struct_texts(values)
+    if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not values.null_count:
+        return [repr(value) for value in values.to_numpy(zero_copy_only=False).tolist()]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return [repr(value) for value in values.to_pylist()]
+    if pa.types.is_timestamp(kind):
+        encoded = values.dictionary_encode()
+        texts = [_text(value) for value in encoded.dictionary]
+        return ["None" if at is None else texts[at] for at in encoded.indices.to_pylist()]
+    return [_text(value) for value in values]
+
+
+def _struct_texts(values: pa.StructArray) -> list[str]:
+    kind = values.type
+    columns = [
+        [f"{kind.field(place).name}: {text}" for text in _texts(column)]
+        for place, column in enumerate(values.flatten())
+    ]
+    texts = [f"{{{', '.join(fields)}}}" for fields in zip(*columns, strict=True)]
+    if not values.null_count:
+        return texts
+    valid = values.is_valid().to_pylist()
+    return [text if there else "None" for text, there in zip(texts, valid, strict=True)]
 
 
 def _text(value: pa.Scalar) -> str:

@@ -95,8 +95,9 @@ def row_type(time: DType, value: DType) -> DType:
             ("slot", np.int32),
             ("place", np.int32),  # in the queue
             ("value", value),
-            # Of its key to match, when it came; 0 if not observed. Its number in its stream, if the
-            # window is one of rows: where there is a budget there are no such windows.
+            # Of its key to match, when it came; 0 if not observed. Where only work is limited, the
+            # share of the other stream that was to fit it (`engine.measured_fits`). Its number in
+            # its stream, if the window is one of rows: with a budget there are no such windows.
             ("likeliness", np.float64),
             ("arrival_number", np.int64),  # a total order of all rows
             ("monitored", np.int32),  # place in `monitored`, or NOTHING
@@ -251,6 +252,8 @@ def monitored_type(time: DType) -> DType:
             ("insert_weight", np.float64),  # how many rows it stands for as it was taken in at all
             ("cover", np.float64),  # sum of what its results stand for, each times 1 - its chance
             ("batch_cover", np.float64),  # the same, of this batch
+            ("part", np.float64),  # its part of the variance of the estimate,
+            ("batch_part", np.float64),  # and of this batch
         ]
     )
 
@@ -316,6 +319,7 @@ class Memory(NamedTuple):
     account: Array  # of work, one element
     ranking: Floats  # [rows worth more, rows, stream, grade], in a unit of time; 0 rows: by lot
     probed: Floats  # probed[s, o, part]: how much of this part of o's window a row of s probes
+    parts_probed: Floats  # parts_probed[s, o]: how many parts these are, by the rows that are there
     lags: Floats  # lags[s, o, part]: results of rows of s by where their rows of o were; no parts
     # where that is not asked for
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored

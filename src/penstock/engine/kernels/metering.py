@@ -96,6 +96,8 @@ def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: 
         if reach < 1.0:
             outside += weight
         if chance == 1.0:
+            for one in range(members.shape[1]):
+                shed[wide(members[at, one])]["cover"] += weight
             continue
         # What a result counts for all its rows, less what it should count.
         twice = (twice - (1.0 - chance)) * weight * weight

@@ -150,6 +150,8 @@ def monitor(memory: Memory, row: int, arrival: np.void) -> None:
     own = (1.0 - rule["admit_chance"]) * rule["stands_for"]
     entry["cover"] = own
     entry["batch_cover"] = own
+    entry["part"] = 0.0
+    entry["batch_part"] = 0.0
     memory.rows[row]["monitored"] = at
     memory.streams[memory.rows[row]["stream"]]["monitored"] += 1
 
@@ -210,6 +212,8 @@ def _note_arrival(
     gauge = memory.gauges[wide(arrival["stream"])]
     gauge["variance"] += shared
     gauge["batch_variance"] += shared
+    gauge["fourth"] += shared * shared
+    gauge["batch_fourth"] += shared * shared
 
 
 @inner
@@ -233,6 +237,22 @@ def add_to_gauge(
     entry["batch_cover"] += covered
 
 
+@inner
+def _note_part(memory: Memory, stream: int, entry: np.void, weight: float) -> None:
+    """Note what a result of a monitored row adds to the row's part of the variance.
+
+    The squares of the parts say on how many rows the variance rests (`statistics.recall`).
+    """
+    gauge = memory.gauges[stream]
+    before, batch_before = entry["part"], entry["batch_part"]
+    after = before + weight * (weight - 1.0 + 2.0 * entry["cover"])
+    batch_after = batch_before + weight * (weight - 1.0 + 2.0 * entry["batch_cover"])
+    entry["part"] = after
+    entry["batch_part"] = batch_after
+    gauge["fourth"] += after * after - before * before
+    gauge["batch_fourth"] += batch_after * batch_after - batch_before * batch_before
+
+
 @rare
 def _note_monitored(memory: Memory, arrival: np.void, row: int) -> float:
     """Note a result of a monitored row; return for how many it stands."""
@@ -247,6 +267,7 @@ def _note_monitored(memory: Memory, arrival: np.void, row: int) -> float:
     memory.matched[stream, part] += probe_weight / entry["chance"]
     # Of more streams it is one of many that waited: whether the others had stayed is not known.
     if memory.streams.size == 2:
+        _note_part(memory, stream, entry, row_weight * probe_weight)
         add_to_gauge(memory, stream, entry, row_weight * probe_weight, row_weight)
     return row_weight * probe_weight
 
@@ -256,6 +277,7 @@ def begin_batch(memory: Memory) -> None:
     """Forget what the batch before has shown."""
     for at in range(memory.rule[0]["monitored"]):
         memory.monitored[at]["batch_cover"] = 0.0
+        memory.monitored[at]["batch_part"] = 0.0
     for stream in range(memory.gauges.size):
         memory.gauges[stream]["batch_total"] = 0.0
         memory.gauges[stream]["batch_variance"] = 0.0

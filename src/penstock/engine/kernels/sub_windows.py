@@ -62,16 +62,14 @@ def is_reached(memory: Memory, stream: int, other: int, youngest: float, oldest:
 def rows_probed(memory: Memory, arrival: np.void, other: int) -> int:
     """Return how many rows of a window an arriving row is compared with, as far as is counted.
 
-    Of parts of a window, as many as it would have of an even stream.
+    Of parts of a window, as many as it would have of an even stream. Where memory is limited, rows
+    stay by what is decided, and are not spread evenly: then as at the last review.
     """
     held = memory.streams[other]["held"]
     if not probes_parts(arrival):
         return held
     stream = wide(arrival["stream"])
-    share = 0.0
-    for part in range(memory.probed.shape[2]):
-        share += memory.probed[stream, other, part]
-    return wide(held * share / memory.probed.shape[2])
+    return wide(held * memory.parts_probed[stream, other] / memory.probed.shape[2])
 
 
 @inner

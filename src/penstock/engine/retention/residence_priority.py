@@ -2,7 +2,8 @@
 
 Glossary: T is the time as of which priorities are computed. With "successive" it is always now.
 Otherwise a priority as of T holds until the next computation, so of a row that matches meanwhile
-it is noted first (`computed`), and a row that came since has its importance as priority (RP_init).
+it is noted first (`computed`), and a row that came since has RP_init as priority: its importance,
+or what was given with it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ RIPE: Final = 1
 SUCCESSIVE: Final = 0
 K_SUCCESSIVE: Final = 1
 ADAPTIVE: Final = 2
+ADAPTIVE_BELOW: Final = 3
 
 # Length of a line of `scratch`: more than a heap of all rows that there can be is deep.
 SCRATCH: Final = 64
@@ -69,6 +71,7 @@ def residence_type(time: DType) -> DType:
             ("scheme", np.int64),  # when priorities are computed
             ("every", np.int64),
             ("tolerance", np.float64),
+            ("has_initial", np.int64),  # whether RP_init is given, in a row's `likeliness`
             ("decisions", np.int64),  # so far
             ("epoch", np.int64),  # how many times priorities were computed
             ("computed_at", time),  # when that was last,
@@ -137,6 +140,8 @@ def fixed(memory: Memory, row: int, stream: int) -> float:
     merit = memory.retained.ijoin.merits[row]
     if merit["epoch"] == memory.retained.ijoin.residences[stream]["epoch"]:
         return merit["computed"]
+    if memory.retained.ijoin.residences[stream]["has_initial"]:
+        return memory.rows[row]["likeliness"]
     return merit["importance"]
 
 
@@ -199,11 +204,12 @@ def compute(memory: Memory, stream: int, now: float) -> None:
     is_due = record["scheme"] == SUCCESSIVE
     if record["scheme"] == K_SUCCESSIVE:
         is_due = record["decisions"] % record["every"] == 0
-    elif record["scheme"] == ADAPTIVE:
+    elif record["scheme"] >= ADAPTIVE:
         quality = memory.retained.ijoin.quality[0] - record["seen"]
         larger = max(quality, record["quality"])
         difference = abs(quality - record["quality"]) / larger if larger > 0.0 else 0.0
-        is_due = record["decisions"] == 0 or difference >= record["tolerance"]
+        has_changed = difference >= record["tolerance"]
+        is_due = record["decisions"] == 0 or has_changed == (record["scheme"] == ADAPTIVE)
         record["seen"] = memory.retained.ijoin.quality[0]
         record["quality"] = quality
     record["decisions"] += 1
@@ -234,5 +240,5 @@ def _note_quality(memory: Memory, importance: float, results: Results, at: int) 
 @inner
 def note_result(memory: Memory, arrival: np.void, results: Results, at: int) -> None:
     """Note a result, where it says whether priorities are to be computed again."""
-    if memory.retained.ijoin.residences[0]["scheme"] == ADAPTIVE:
+    if memory.retained.ijoin.residences[0]["scheme"] >= ADAPTIVE:
         _note_quality(memory, arrival["rating"], results, at)

@@ -36,6 +36,7 @@ _SCHEMES = {
     "successive": merits.SUCCESSIVE,
     "k-successive": merits.K_SUCCESSIVE,
     "adaptive": merits.ADAPTIVE,
+    "adaptive-below": merits.ADAPTIVE_BELOW,
 }
 _MERIT_FIELDS = ("matches", "last", "computed", "epoch")  # the rest follows from the rows
 _RESIDENCE_FIELDS = ("decisions", "epoch", "computed_at", "arrivals", "seen", "quality")
@@ -287,6 +288,7 @@ class LowestPriorityFirst(Retention):
         for name in ("maturity", "unproductivity", "penalty", "decay", "every", "tolerance"):
             residences[name] = getattr(order, name)
         residences["scheme"] = _SCHEMES[order.recompute]
+        residences["has_initial"] = order.has_initial
 
     def metrics(self, memory: Memory) -> dict[str, Any]:
         """Return how often priorities were computed."""

@@ -1,0 +1,220 @@
+"""What the joins of a workload share: memory, and time of the processor.
+
+Of each resource every join has an amount, a whole number. What it would make of another amount is a
+`QualityCurve`, by what it has learned or by what was counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+
+from penstock.engine.joint_plan import least_amounts
+from penstock.engine.limits import part_of
+from penstock.engine.lives import lengths_of
+from penstock.statistics.allotment import QualityCurve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.engine.joint_plan import SharingRule
+    from penstock.engine.operator import Operator
+
+__all__ = ["Resource", "SharedMemory", "SharedProcessor", "resources_of"]
+
+# What becomes of a row that takes part; each stream has a counter for it.
+_ENDS = ("held", "dropped", "evicted", "expired", "not_admitted", "not_inserted")
+# Shares of the processor are divided in millionths of a core.
+_PARTS_OF_A_CORE = 1_000_000
+# Of an equal part, what a join keeps at least: with nothing it could not learn what it needs.
+_LEAST_PART = 0.05
+# What was counted, of which the processor is divided by.
+_COUNTED = ("time", "arrived", "work", "wanted", "found", "all")
+
+
+class Resource(Protocol):
+    """Something of which each join has an amount.
+
+    Attributes
+    ----------
+    name
+        Under which it is saved.
+    whole
+        What there is for all joins, in this shard.
+    least
+        What each join keeps.
+    """
+
+    name: ClassVar[str]
+    whole: int
+    least: Mapping[str, int]
+
+    def count(self, join: str) -> list[float]:
+        """Return what was counted of a join so far, for `curve`."""
+        ...
+
+    def curve(
+        self, join: str, before: list[float], now: list[float], rule: SharingRule
+    ) -> QualityCurve | None:
+        """Return what a join would make of amounts; None if nothing can be said.
+
+        Parameters
+        ----------
+        join
+            Its name.
+        before, now
+            What `count` returned some divisions ago, and now.
+        rule
+            How the resource is divided.
+        """
+        ...
+
+    def resume(self, join: str, amount: int) -> None:
+        """Let a join go on with the amount that it had before a restart."""
+        ...
+
+    def set(self, join: str, amount: int) -> None:
+        """Let a join have an amount from now on."""
+        ...
+
+
+class SharedMemory:
+    """Rows, or bytes, that operators may hold."""
+
+    name: ClassVar[str] = "memory"
+
+    def __init__(self, operators: Mapping[str, Operator], rule: SharingRule) -> None:
+        first = next(iter(operators.values()))
+        self._operators = operators
+        self.whole = part_of(rule.whole, first.shard, first.shards)
+        self.least: Mapping[str, int] = least_amounts(
+            {name: each.plan for name, each in operators.items()}
+        )
+
+    def count(self, join: str) -> list[float]:
+        """Return the time that it is, and how many rows of each stream have taken part."""
+        streams = self._operators[join].store.memory.streams
+        rows = np.sum([streams[each].astype(np.int64) for each in _ENDS], axis=0)
+        return [float(streams["clock"].max()), *(float(each) for each in rows)]
+
+    def curve(
+        self, join: str, before: list[float], now: list[float], rule: SharingRule
+    ) -> QualityCurve | None:
+        """Return what is made of numbers of rows, by what was learned of the streams."""
+        operator = self._operators[join]
+        curve = None if operator.reviewer is None else operator.reviewer.quality()
+        alive = self._alive(operator, before, now)
+        if curve is None or not alive:
+            return None
+        scale = alive / float(curve.amounts[-1]) * _size_of_row(operator)
+        amounts = np.maximum(curve.amounts * scale, float(self.least[join]))
+        quality = curve.quality
+        if operator.plan.is_sample and rule.objective == "total":
+            quality = np.maximum(1.0 - 1.0 / np.maximum(quality, 1e-9), 0.0)
+        # Where several are raised to the least, the last one holds.
+        keep = np.append(np.diff(amounts) > 0, True)
+        return QualityCurve(amounts[keep], quality[keep])
+
+    @staticmethod
+    def _alive(operator: Operator, before: list[float], now: list[float]) -> float:
+        """Return how many rows of a join are alive at a time, by recent rates."""
+        elapsed = now[0] - before[0]
+        if not 0 < elapsed < np.inf:
+            return float(sum(operator.store.memory.streams["held"]))
+        came = zip(before[1:], now[1:], lengths_of(operator.plan), strict=True)
+        return sum((last - first) / elapsed * life for first, last, life in came)
+
+    def resume(self, join: str, amount: int) -> None:
+        """Set the limit as it was."""
+        self._operators[join].limits.resume(amount)
+
+    def set(self, join: str, amount: int) -> None:
+        """Set the limit; rows above it leave."""
+        operator = self._operators[join]
+        if not operator.limits.is_set_to(amount):
+            operator.allot(amount)
+
+
+class SharedProcessor:
+    """Time of the core on which a shard runs, in millionths of it.
+
+    What a join would make of a share follows from what was counted: arrivals cost what they cost,
+    with all the work that it wants recall is 1, and with the share that it has recall is what it
+    is. In between it rises evenly.
+    """
+
+    name: ClassVar[str] = "cpu"
+
+    def __init__(self, operators: Mapping[str, Operator], share: float) -> None:
+        self._operators = operators
+        self.whole = round(share * _PARTS_OF_A_CORE)
+        least = max(1, int(_LEAST_PART * self.whole / len(operators)))
+        self.least: Mapping[str, int] = dict.fromkeys(operators, least)
+
+    def count(self, join: str) -> list[float]:
+        """Return the time, arrivals, work done and wanted, results, and estimated results."""
+        operator = self._operators[join]
+        work, known = operator.work, operator.metrics()
+        if work is None or known.recall is None or not known.recall.value:
+            return [0.0] * len(_COUNTED)
+        return [
+            float(operator.store.memory.streams["clock"].max()),
+            float(work.counted[0]) * work.charges.arrival,
+            known.work * work.unit,
+            known.work_wanted * work.unit,
+            float(known.emitted),
+            known.emitted / known.recall.value,
+        ]
+
+    def curve(
+        self, join: str, before: list[float], now: list[float], rule: SharingRule
+    ) -> QualityCurve | None:
+        """Return what is made of shares, by what was counted recently."""
+        del join, rule
+        passed = dict(zip(_COUNTED, np.array(now) - np.array(before), strict=True))
+        elapsed = passed["time"]
+        if not 0 < elapsed < np.inf or not passed["wanted"] > 0 or not passed["all"] > 0:
+            return None
+        arrived, done, wanted = (
+            _PARTS_OF_A_CORE * passed[name] / elapsed for name in ("arrived", "work", "wanted")
+        )
+        least = float(min(self.least.values()))
+        recall = min(max(passed["found"] / passed["all"], 0.0), 1.0)
+        amounts = [least]
+        quality = [0.0]
+        for amount, share in ((arrived, 0.0), (done, recall), (wanted, 1.0)):
+            if amount > amounts[-1]:
+                amounts.append(amount)
+                quality.append(share)
+        return QualityCurve(amounts, quality) if len(amounts) > 1 else None
+
+    def resume(self, join: str, amount: int) -> None:
+        """Set the share as it was."""
+        work = self._operators[join].work
+        if work is not None:
+            work.go_on_with(amount / _PARTS_OF_A_CORE)
+
+    def set(self, join: str, amount: int) -> None:
+        """Set the share."""
+        work = self._operators[join].work
+        if work is not None and work.account.share != amount / _PARTS_OF_A_CORE:
+            work.allot(amount / _PARTS_OF_A_CORE)
+
+
+def resources_of(operators: Mapping[str, Operator], rule: SharingRule) -> list[Resource]:
+    """Return what operators of one shard share."""
+    shared: list[Resource] = []
+    if rule.whole:
+        shared.append(SharedMemory(operators, rule))
+    if rule.cpu is not None:
+        shared.append(SharedProcessor(operators, rule.cpu))
+    return shared
+
+
+def _size_of_row(operator: Operator) -> float:
+    """Return how much of the budget a row takes up: 1, or its bytes on average."""
+    rows = operator.limits.rows_now
+    if not operator.limits.in_bytes or not rows:
+        return 1.0
+    return operator.limits.amount / rows
