@@ -313,7 +313,6 @@ def test_columns_that_arrow_knows_no_type_for_hold_nulls(on: Predicate, window: 
         ("10 parsecs", '"parsecs" is not a unit of time'),
         (NAN, "finite"),
         (INFINITY, "finite"),
-        (None, "10 minutes"),
         (True, "10 minutes"),
     ],
     ids=repr,

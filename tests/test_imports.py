@@ -46,7 +46,7 @@ def test_a_replay_needs_neither_spark_nor_pandas_nor_the_command_line() -> None:
 def test_there_are_about_a_dozen_public_names_in_order() -> None:
     errors = [name for name in ps.__all__ if name.endswith("Error")]
     packages = [name for name in ps.__all__ if isinstance(getattr(ps, name), ModuleType)]
-    assert len(ps.__all__) - len(errors) - len(packages) <= 23
+    assert len(ps.__all__) - len(errors) - len(packages) <= 24
     assert list(ps.__all__) == sorted(ps.__all__)
 
 
@@ -102,6 +102,12 @@ PUBLIC: tuple[Any, ...] = (
     DAY,
     COUNTS,
     ps.Within(0.5, asks="price", bids="price"),
+    ps.Workload(
+        {"near": ps.Join(streams={"asks": DAY, "bids": DAY}, on=ps.Equal("id"))},
+        budget=ps.Budget(rows=9),
+        weights={"near": 2.0},
+        every="1 hour",
+    ),
 )
 ERRORS = (
     ps.PenstockError,

@@ -88,11 +88,17 @@ def test_durations_are_checked(setting: str, value: object) -> None:
     )
 
 
-@pytest.mark.parametrize("setting", ["window", "lateness"])
-def test_a_duration_that_must_be_there_is_not_none(setting: str) -> None:
-    message = refusal(stream, **{"time": "at", "window": "1 day", setting: None})
-    assert f"{setting} of Stream" in message
+def test_a_duration_that_must_be_there_is_not_none() -> None:
+    message = refusal(stream, time="at", window="1 day", lateness=None)
+    assert "lateness of Stream" in message
     assert "got None" in message
+
+
+def test_a_stream_of_a_join_has_a_window() -> None:
+    assert refusal(specification, streams={"asks": DAY, "bids": stream(time="at")}, on=KEY) == (
+        'window of stream "bids" must be given: for how long its rows can join; got None; '
+        'write "bids": Stream(time="at", window="10 minutes"), say'
+    )
 
 
 def test_one_stream_does_not_mix_kinds_of_duration() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ import penstock as ps
 from penstock.capacity import StreamStatistics, predict
 from penstock.capacity.prediction import Prediction
 from penstock.capacity.strategy_models import MODELS
+from penstock.testing import age_model
 from tests.capacity.support import (
     WINDOW,
     age_join,
@@ -28,6 +29,9 @@ from tests.capacity.support import (
     stream,
     tables,
 )
+
+if TYPE_CHECKING:
+    from penstock.goals import Goal
 
 
 def statistics(**streams: StreamStatistics) -> ps.Statistics:
@@ -250,6 +254,24 @@ def test_a_budget_in_bytes_needs_to_know_what_a_row_takes() -> None:
         join.predict(of)
     sized = statistics(s1=stream([1], row_bytes=250.0), s2=stream([1], row_bytes=100.0))
     assert join.predict(sized).rows == 40
+    assert join.predict(sized).row_bytes == 250.0
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [ps.MaxSubset(), ps.Sample(), ps.MaxImportance(of="id", strategy="ijoin")],
+    ids=lambda goal: type(goal).__name__,
+)
+def test_a_budget_in_bytes_holds_the_rows_that_are_predicted(goal: Goal) -> None:
+    """A sample and IJOIN keep more with each row, so fewer of them fit."""
+    made = age_model(curve="DEC", duration=1_500.0, seed=1)
+    given_tables = {"s1": made.s1, "s2": made.s2}
+    join = replace(age_join(), goal=goal, budget=ps.Budget(memory=50_000))
+    predicted = join.predict(join.measure(given_tables))
+    found = join.replay(given_tables).metrics
+    assert found.bytes_most is not None
+    assert 49_000 < found.bytes_most <= 50_000
+    assert predicted.rows == pytest.approx(found.held_most, rel=0.02)
 
 
 @pytest.mark.parametrize(

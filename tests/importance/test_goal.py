@@ -191,25 +191,40 @@ def test_priorities_are_computed_every_so_many_rows(every: object) -> None:
 
 
 @pytest.mark.parametrize("recompute", ["always", "", None])
-def test_priorities_are_computed_in_one_of_three_ways(recompute: object) -> None:
+def test_priorities_are_computed_in_one_of_four_ways(recompute: object) -> None:
     assert refusal(ijoin, recompute=recompute) == (
-        'recompute of Ijoin must be one of "successive", "k-successive", "adaptive"; '
-        f"got {recompute!r}; leave it out"
+        'recompute of Ijoin must be one of "successive", "k-successive", "adaptive", '
+        f'"adaptive-below"; got {recompute!r}; leave it out'
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "scheme"),
-    [("every", 7, "k-successive"), ("tolerance", 0.5, "adaptive")],
+    ("name", "value", "schemes"),
+    [
+        ("every", 7, ["k-successive"]),
+        ("tolerance", 0.25, ["adaptive", "adaptive-below"]),
+        ("initial", "urgency", ["k-successive", "adaptive", "adaptive-below"]),
+        ("initial", 0, ["k-successive", "adaptive", "adaptive-below"]),
+    ],
 )
 def test_a_parameter_of_one_way_of_computing_is_for_that_way(
-    name: str, value: float, scheme: str
+    name: str, value: float | str, schemes: list[str]
 ) -> None:
+    words = " or ".join(f'recompute="{each}"' for each in schemes)
     assert refusal(ijoin, **{name: value}) == (
-        f"{name} of Ijoin must be for recompute=\"{scheme}\"; got 'successive'; "
-        f'leave it out, or add recompute="{scheme}"'
+        f"{name} of Ijoin must be for {words}; got 'successive'; "
+        f'leave it out, or add recompute="{schemes[0]}"'
     )
-    assert getattr(ijoin(recompute=scheme, **{name: value}), name) == value
+    for scheme in schemes:
+        assert getattr(ijoin(recompute=scheme, **{name: value}), name) == value
+
+
+@pytest.mark.parametrize("initial", ["", -1, NAN, True, ["urgency"]])
+def test_initial_priorities_are_a_column_or_a_number(initial: object) -> None:
+    assert refusal(ijoin, recompute="k-successive", initial=initial) == (
+        "initial of Ijoin must be the name of a column, or a finite number of 0 or more; "
+        f"got {initial!r}; leave it out for a row's importance"
+    )
 
 
 def test_importance_by_stream_is_of_one_stream_or_more() -> None:

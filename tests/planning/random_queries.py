@@ -48,20 +48,29 @@ class RandomQuery:
             yield Plan(self.query, model, tree, boxes, 1.0, None)
 
 
-def random_query(seed: int, *, count: int, tables: int = 0, single: bool = False) -> RandomQuery:
-    """Return a query over so many streams; of one condition for all of them if it is single."""
+def random_query(
+    seed: int, *, count: int, tables: int = 0, single: bool = False, by_rows: str = ""
+) -> RandomQuery:
+    """Return a query over so many streams; of one condition for all of them if it is single.
+
+    Streams that `by_rows` names have windows of their last rows. Then all times are different.
+    """
     chance = random.Random(seed)
-    names = "abcd"[:count] + "uvw"[:tables]
+    names = "abcde"[:count] + "uvw"[:tables]
     relations, given, text = [], {}, []
+    times = chance.sample(range(14 * count), 14 * count) if by_rows else None
     for name in names:
         is_table = name in "uvw"
         window = None if is_table else chance.choice([0, 1, 4, 10, 25])
         rows = [_row(chance, name, at, timed=not is_table) for at in range(6 if is_table else 14)]
+        if times is not None and not is_table:
+            rows = [{**row, "t": times.pop()} for row in rows]
         rows.sort(key=lambda row: row["t"] or 0)
-        relations.append(NaiveRelation(name, rows, window))
+        last = chance.choice([1, 3, 6]) if name in by_rows else None
+        relations.append(NaiveRelation(name, rows, window, last=last))
         given[name] = _table(rows)
         bracket = "" if is_table else " [NOW]" if window == 0 else f" [RANGE {window}]"
-        text.append(f"{name}{bracket}")
+        text.append(f"{name}{bracket}" if last is None else f"{name} [ROWS {last}]")
     said, tests = _conditions(chance, names, single=single)
     where = f" WHERE {' AND '.join(said)}" if said else ""
     output = ", ".join(f"{name}.id AS {name}_id" for name in names)

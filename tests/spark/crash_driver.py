@@ -107,16 +107,17 @@ def write_files(folder: Path, batches: dict[str, list[pa.Table]]) -> None:
         Source(folder / FILES, table.schema).add(table)
 
 
-def halting(frame: DataFrame, folder: Path, microseconds: int) -> DataFrame:
-    """Stop for ever as soon as a result is at a time or after it: its micro-batch does not end.
+def halting(frame: DataFrame, folder: Path, microseconds: int, column: str = "time") -> DataFrame:
+    """Stop for ever as soon as a row is at a time or after it: its micro-batch does not end.
 
-    What comes before goes on to the sink, so that a part of the micro-batch is written.
+    What comes before goes on, to the sink if these are results, so that a part of the micro-batch
+    is written.
     """
     halted = str(folder / HALTED)
 
     def halt(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            latest = pc.max(batch["time"].cast(pa.int64())).as_py()
+            latest = pc.max(batch[column].cast(pa.int64())).as_py()
             yield batch
             if latest is not None and latest >= microseconds:
                 Path(halted).touch()

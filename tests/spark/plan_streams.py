@@ -16,6 +16,7 @@ SQL = """
     WHERE p.id = a.seller AND a.id = b.auction AND a.category = c.id AND b.price > 20
 """
 SECOND = 1_000_000
+TIMES = {"people": "joined_at", "auctions": "opened_at", "bids": "at"}
 
 
 def make_rows(seed: int = 1) -> dict[str, pa.Table]:
@@ -55,7 +56,7 @@ def make_rows(seed: int = 1) -> dict[str, pa.Table]:
 ROWS = make_rows()
 QUERY = ps.Query(
     SQL,
-    streams={"people": "joined_at", "auctions": "opened_at", "bids": "at"},
+    streams=TIMES,
     tables=["categories"],
     schemas={name: table.schema for name, table in ROWS.items()},
 )
@@ -74,7 +75,7 @@ PLANS = make_plans()
 def in_batches(parts: int) -> dict[str, list[pa.Table]]:
     """Cut the streams into micro-batches out of step: bids come late, then all at once."""
     cut = {}
-    for name in ("people", "auctions", "bids"):
+    for name in TIMES:
         table = ROWS[name]
         ends = [table.num_rows * (at + 1) // parts for at in range(parts)]
         if name == "bids":

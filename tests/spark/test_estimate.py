@@ -1,4 +1,4 @@
-"""Estimates on Spark equal the formulas in NumPy: bounded, streaming, after a restart."""
+"""Estimates on Spark equal the formulas in NumPy and those from a table: bounded or streaming."""
 
 from __future__ import annotations
 
@@ -181,6 +181,35 @@ def test_windows_of_times_that_are_fractions_or_negative(spark: SparkSession) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "every", "window"),
+    [
+        ("number", 40, None),
+        ("number", 15, 40),
+        ("fraction", 0.7, 20.3),
+        ("timestamp", "15 seconds", "40 seconds"),
+    ],
+)
+def test_a_table_has_the_same_figures(
+    spark: SparkSession, kind: str, every: float | str, window: float | str | None
+) -> None:
+    table = sampled(1500, seed=3, begin=-10.0, end=60.0)
+    if kind == "timestamp":
+        table = clocked(table)
+    elif kind == "fraction":
+        halves = pa.array(np.asarray(table["time"]) / 2)
+        table = table.set_column(table.column_names.index("time"), "time", halves)
+    arguments: dict[str, Any] = {"by": "bids.site", "every": every, "window": window}
+    arguments |= {"sum": ["bids.price", "bids.gain"], "average": "bids.price"}
+    on_spark = ps.estimate(spark.createDataFrame(table), **arguments)
+    found = ps.estimate(table, **arguments)
+    assert found.column_names == on_spark.columns
+    of_spark = {(str(row["window"]), row["site"]): row for row in rows_of(on_spark)}
+    assert len(of_spark) == found.num_rows > 5
+    for row in found.to_pylist():
+        assert_same(of_spark[str(row["window"]), row["site"]], row)
+
+
 def clocked(table: pa.Table) -> pa.Table:
     return table.drop("time").rename_columns(
         ["time" if name == "at" else name for name in table.column_names if name != "time"]
@@ -200,13 +229,15 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     batches = [clocked(sampled(500, seed=i, begin=10 * i, end=10 * i + 13)) for i in range(4)]
     arguments: dict[str, Any] = {
         "by": ["bids.site"],
-        "every": "10 seconds",
+        "every": "5 seconds",
+        "window": "10 seconds",  # they slide
         "average": ["bids.price"],
     }
 
     def estimated(source: Source) -> DataFrame:
         frame = source.read_stream(spark).withWatermark("time", "3 seconds")
-        return ps.estimate(frame, **arguments)
+        made: DataFrame = ps.estimate(frame, **arguments)
+        return made
 
     straight, broken = tmp_path / "straight", tmp_path / "broken"
     source = make_sources(straight, {"sampled": batches})["sampled"]
@@ -223,7 +254,7 @@ def test_a_stream_gives_windows_once_they_are_complete_also_after_a_restart(
     complete = rows_of(ps.estimate(bounded, **arguments).orderBy("window", "site"))
     watermark = max(pa.concat_tables(batches)["time"].to_pylist())
     complete = [row for row in complete if (watermark - row["window"]["end"]).total_seconds() >= 3]
-    assert len({row["window"]["start"] for row in complete}) == 3
+    assert len({row["window"]["start"] for row in complete}) == 7
     assert 0 < len(before) < len(complete)
     for folder in (straight, broken):
         found = written(spark, folder)
@@ -269,8 +300,10 @@ def test_wrong_arguments(frame: DataFrame, arguments: Row, message: str) -> None
 
 
 def test_what_is_not_a_sampled_join(frame: DataFrame) -> None:
-    with pytest.raises(ps.SchemaError, match="df must be a DataFrame of Spark; got 'Table'; give"):
-        ps.estimate(frame.toArrow())
+    with pytest.raises(
+        ps.SchemaError, match="df must be a DataFrame of Spark, or an Arrow table; got"
+    ):
+        ps.estimate(frame.toPandas())
     for name in ("weight", "cluster"):
         message = (
             f'a column "{name}"; got .*; is this the result of a join with goal=Sample\\(\\)\\?'

@@ -83,8 +83,8 @@ def kill_session(program: subprocess.Popen[str]) -> None:
     program.communicate()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("encrypted", ["false", pytest.param("true", marks=pytest.mark.crash)])
+@pytest.mark.crash
+@pytest.mark.parametrize("encrypted", ["false", "true"])
 def test_nothing_is_left_by_a_session_nor_by_one_that_was_killed(
     tmp_path: Path, encrypted: str
 ) -> None:

@@ -108,13 +108,39 @@ def test_a_chain_gives_the_same_rows_after_a_restart(
     assert rows_written(spark, tmp_path, wanted.schema) == canonical_rows(wanted)
     whole = plan.replay({**batches, "categories": ROWS["categories"]}, shards=2)
     joins = [node for node in whole.nodes if node.metrics is not None]
-    told = plan.progress(query)
+    told = [node for node in plan.progress(query) if node.metrics is not None]
     assert [node.name for node in told] == [node.name for node in joins]
     for node, other in zip(told, joins, strict=True):
         assert node.taken == other.taken
         assert node.metrics is not None
         assert other.metrics is not None
         assert node.metrics.emitted == other.metrics.emitted
+
+
+@pytest.mark.slow
+def test_progress_has_what_each_operator_took_gave_and_cost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    plan = plan_of(CHAINS[1])
+    plan = replace(plan, boxes=DropBoxes(kept={"b": 0.5}, rate=1.0, cost=1.0, value=1.0))
+    batches = in_batches(3)
+    query = patiently(stream_of(spark, plan, make_sources(tmp_path, batches)), tmp_path)
+    told = plan.progress(query)
+    replay = plan.replay({**batches, "categories": ROWS["categories"]}, shards=2)
+    nodes = {node.name: node for node in replay.nodes}
+    assert [node.name for node in told] == ["p", "a", "b", "a+b", "p+a+b+c"]
+    for node in told:
+        other = nodes[node.name]
+        assert node.taken == other.taken
+        if node.metrics is None or other.metrics is None:
+            assert node.given == other.given
+        else:  # before what the join does not test itself
+            assert node.given == other.metrics.emitted
+        assert node.modelled == other.modelled
+        # The same steps are counted, over nearly the same time: what was read, and what was joined.
+        assert node.cost == pytest.approx(other.cost, rel=0.01)
+    bids = told[2]
+    assert 0 < bids.given < 0.6 * bids.taken["bids"]
 
 
 def test_a_drop_box_keeps_the_rows_that_replay_keeps(spark: SparkSession, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class DyingProcessor(JoinProcessor):
 @pytest.mark.parametrize(
     "moment",
     [
-        pytest.param(moment, marks=pytest.mark.slow if moment != "state saved" else ())
+        pytest.param(moment, marks=pytest.mark.crash if moment != "state saved" else ())
         for moment in MOMENTS
     ],
 )

@@ -16,6 +16,7 @@ from penstock.statistics.sampling_memory import (
     uniform_share,
     uniform_share_at_random,
     uniform_share_by_age,
+    uniform_variance,
 )
 from penstock.testing import bell, decreasing, increasing
 from tests.oracles.naive_sampling import NaiveUniform, Rounding
@@ -318,3 +319,38 @@ def test_the_mean_for_no_rows_is_above_zero() -> None:
     means = [mean_for(rows) for rows in range(300)]
     assert (np.diff(means) > 0).all()
     assert all(mean < rows for rows, mean in enumerate(means) if rows)
+
+
+@given(fraction=FRACTIONS, matches=st.integers(1, 40), beyond=st.integers(0, 20))
+def test_the_variance_of_rows_that_arrive_evenly(
+    fraction: float, matches: int, beyond: int
+) -> None:
+    """The integral of h (1 - h) over ages, h the chance to be held at an age."""
+    limit = matches + beyond
+    left = limit - np.arange(matches)  # matches to come, between one match and the next
+    held = 1 - (1 - fraction) ** left.astype(float)
+    found = uniform_variance(fraction, lambda p: uniform_share(p, matches, limit))
+    assert float(found) == pytest.approx(float(np.mean(held * (1 - held))), rel=1e-6, abs=1e-9)
+    share = float(uniform_share(fraction, matches, limit))
+    assert float(found) <= share * (1 - share) + 1e-9  # the bound for random matches
+    curve = np.arange(matches + 1.0)
+    by_age = uniform_variance(fraction, lambda p: uniform_share_by_age(p, curve, limit))
+    assert float(by_age) == pytest.approx(float(found), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("is_even", [True, False])
+def test_the_number_of_rows_held_varies_so_much(is_even: bool) -> None:
+    """Held at one time, in 4,000 runs: evenly, as the formula says; at random, as Poisson."""
+    draw, matches, fraction, alive = np.random.default_rng(1), 5, 0.2, 200
+    counts = []
+    for _ in range(4_000):
+        rows = alive if is_even else draw.poisson(alive)
+        ages = (np.arange(rows) + draw.random()) / rows if is_even else draw.random(rows)
+        chosen = draw.random((rows, matches)) < fraction
+        places = np.arange(1, matches + 1) / matches
+        last = np.max(chosen * places, axis=1)
+        counts.append(np.count_nonzero(last > ages))
+    share = float(uniform_share(fraction, matches))
+    variance = float(uniform_variance(fraction, lambda p: uniform_share(p, matches)))
+    assert np.mean(counts) == pytest.approx(alive * share, rel=0.02)
+    assert np.var(counts) == pytest.approx(alive * (variance if is_even else share), rel=0.1)

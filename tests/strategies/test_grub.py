@@ -228,6 +228,23 @@ def test_with_little_memory_as_well_rows_stay_that_will_be_asked_for() -> None:
     assert found["best"] > 0.75 * alone.replay(streams.tables).metrics.emitted
 
 
+@pytest.mark.slow
+def test_with_little_memory_comparisons_are_counted_where_rows_are() -> None:
+    """Values by lot, the newest third of the rows: all of them are in a few parts of the windows.
+
+    No choice of comparisons can find more than its share of the results then.
+    """
+    streams = lagged(deviations=(5000.0, 5000.0), lags=(0.0, 0.0), rate=30.0, duration=60.0)
+    exact = streams.metrics(None, None)
+    limited = streams.join("grub", 0.2)
+    assert limited.budget is not None
+    both = replace(limited.budget, rows=int(0.35 * exact.held_most))
+    goal = ps.MaxSubset(strategy={"memory": "fifo", "cpu": "grub"})
+    found = replace(limited, goal=goal, budget=both).replay(streams.tables).metrics
+    assert found.compared < 0.21 * exact.compared
+    assert found.emitted < 0.25 * exact.emitted
+
+
 @dataclass(frozen=True)
 class Knows(Grub):
     """Is told how old the partners of the first stream's rows are, whatever was counted."""

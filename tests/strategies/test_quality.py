@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from penstock.strategies import Strategy
     from penstock.testing import AgeModel, Correlation, FrequencyModel
 
     Floats = npt.NDArray[np.float64]
@@ -51,7 +52,9 @@ def by_age(shape: str, scale: float) -> AgeModel:
 
 
 @cache
-def age_recall(shape: str, memory: float, strategy: str | None, scale: float = 1.0) -> float:
+def age_recall(
+    shape: str, memory: float, strategy: str | Strategy | None, scale: float = 1.0
+) -> float:
     model = by_age(shape, scale)
     join = ps.Join(
         streams={
@@ -89,6 +92,12 @@ def test_age_comes_near_to_equation_3(shape: str, memory: float) -> None:
 def test_the_choice_is_as_good_as_the_better_of_both_by_age(shape: str, memory: float) -> None:
     found = {each: age_recall(shape, memory, each) for each in ("age", "prob", None)}
     assert found[None] >= 0.97 * max(found["age"], found["prob"])
+
+
+@pytest.mark.parametrize("shape", ["INC", "DEC", "BELL"])
+def test_on_trial_the_right_one_is_found_although_another_is_better_at_first(shape: str) -> None:
+    found = age_recall(shape, 0.4, ps.strategies.Tried())
+    assert found >= 0.97 * age_recall(shape, 0.4, "age")
 
 
 @pytest.mark.parametrize("shape", ["INC", "DEC", "BELL"])

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.predicates import Equal
 from penstock.spec import Specification, Stream
-from penstock.testing import canonical_rows, exact_join, expected_rows
+from penstock.testing import canonical_rows, exact_join, expected_rows, rows
 
 
 def one(values: pa.Array) -> list[str]:
@@ -60,6 +60,24 @@ def test_any_type_has_a_text() -> None:
     assert one(pa.array([time(0, 0, 1)])) == ["1000000000 ns"]
     assert one(pa.array([b"\x00"])) == ["b'\\x00'"]
     assert one(pa.array([None])) == ["None"]
+
+
+def test_a_column_at_a_time_is_as_one_value_at_a_time() -> None:
+    values = pa.table(
+        {
+            "whole": pa.array([3, None, 1], pa.int16()),
+            "fraction": pa.array([0.1, -0.0, float("nan")], pa.float32()),
+            "text": ["it's", None, "x"],
+            "at": pa.array([5, None, 5], pa.timestamp("us", "UTC")),
+            "flag": [True, None, False],
+            "nested": [{"a": 1, "b": {"c": None}}, None, {"a": None, "b": None}],
+            "empty": pa.array([{}, None, {}], pa.struct([])),
+        }
+    )
+    table = pa.concat_tables([values, values.slice(1), values.slice(0, 0)])
+    assert canonical_rows(table) == sorted(
+        zip(*([rows._text(each) for each in column] for column in table), strict=True)
+    )
 
 
 def test_values_that_differ_are_told_apart() -> None:

@@ -1,0 +1,165 @@
+"""A workload on Spark: one query, the rows and counts of `replay`, also after a restart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.errors import SchemaError, SpecificationError
+from penstock.spark import cause
+from penstock.spark.joint_definition import JointDefinition
+from penstock.spark.joint_packing import JointPacker
+from penstock.testing import canonical_rows
+from tests.spark.support import Rows, counts, in_parts, make_sources, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+ROWS = 900
+NAMES = ("orders", "payments", "shipments")
+
+
+def make_tables() -> dict[str, pa.Table]:
+    """Make three streams of a quarter of an hour; shipments match late, payments soon."""
+    draw = np.random.default_rng(3)
+    at = np.sort(draw.uniform(0, 900, ROWS))
+    tables = {}
+    for name, after in zip(NAMES, (0, 10, 100), strict=True):
+        moments = at + draw.uniform(0, 1 + after, ROWS)
+        order = np.argsort(moments)
+        times = (1_700_000_000 * 10**6 + (moments[order] * 1e6)).astype(np.int64)
+        tables[name] = pa.table(
+            {
+                "at": pa.array(times).cast(pa.timestamp("us", "UTC")),
+                "order": order,
+                "customer": draw.integers(0, 40, ROWS)[order],
+                "note": [f"{name} {place}" for place in order],
+            }
+        )
+    return tables
+
+
+def join_of(one: str, other: str, column: str, window: str) -> ps.Join:
+    streams = {name: ps.Stream(time="at", window=window) for name in (one, other)}
+    return ps.Join(streams=streams, on=ps.Equal(column), seed=1)
+
+
+def make_workload(rows: int = 120) -> ps.Workload:
+    return ps.Workload(
+        {
+            "paid": join_of("orders", "payments", "order", "2 minutes"),
+            "sent": join_of("orders", "shipments", "order", "2 minutes"),
+            "known": join_of("payments", "shipments", "customer", "1 minute"),
+        },
+        budget=ps.Budget(rows=rows),
+        weights={"paid": 1.5},
+    )
+
+
+def rows_of(work: ps.Workload, frame: DataFrame, name: str, schema: pa.Schema) -> Rows:
+    return canonical_rows(work.select(frame, name).toArrow().cast(schema))
+
+
+def test_the_rows_of_replay_also_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    batches = in_parts(make_tables(), 4)
+    first = {name: parts[:2] for name, parts in batches.items()}
+    work = make_workload()
+    expected = work.replay(batches, shards=2, ended=False)
+    sources = make_sources(tmp_path, first)
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    run(work.stream(frames, shards=2), tmp_path)
+    for name, parts in batches.items():
+        for part in parts[2:]:
+            sources[name].add(part)
+    # A new definition has nothing in the cache: all is restored from the checkpoint.
+    query = run(make_workload().stream(frames, shards=2), tmp_path)
+    written = spark.read.parquet(str(tmp_path / "out"))
+    assert written.count() == expected.metrics.emitted
+    for name, result in expected.results.items():
+        assert rows_of(work, written, name, result.schema) == canonical_rows(result)
+    metrics = work.progress(query)
+    for name in work.joins:
+        assert counts(metrics[name]) == counts(expected.metrics[name])
+    assert metrics.allotment == expected.metrics.allotment
+    assert len(set(metrics.allotment.values())) > 1  # it was divided again
+    assert sum(metrics.allotment.values()) == 120
+    # Without new rows the metrics are read from the checkpoint.
+    idle = run(make_workload().stream(frames, shards=2), tmp_path)
+    assert work.progress(idle).allotment == metrics.allotment
+    other = ps.Workload(
+        {**work.joins, "sent": join_of(*NAMES[::2], "order", "3 minutes")}, work.budget
+    )
+    with pytest.raises(Exception, match="sent") as raised:
+        run(other.stream(frames, shards=2), tmp_path)
+    assert 'join "sent": streams must be what the saved state was made with' in str(
+        cause(raised.value)
+    )
+
+
+def test_another_budget_goes_on_with_the_windows(spark: SparkSession, tmp_path: Path) -> None:
+    batches = in_parts(make_tables(), 3)
+    sources = make_sources(tmp_path, {name: parts[:1] for name, parts in batches.items()})
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    for number, rows in enumerate((120, 60, 240)):
+        if number:
+            for name, parts in batches.items():
+                sources[name].add(parts[number])
+        work = make_workload(rows)
+        metrics = work.progress(run(work.stream(frames, shards=2), tmp_path))
+        assert sum(metrics.allotment.values()) == rows
+        held = [each.held for join in work.joins for each in metrics[join].streams.values()]
+        assert 0 < sum(held) <= rows
+    exact = make_workload().joins["known"]  # without a budget
+    tables = {name: pa.concat_tables(batches[name]) for name in exact.names}
+    result = exact.replay(tables).result
+    written = spark.read.parquet(str(tmp_path / "out"))
+    found = rows_of(make_workload(), written, "known", result.schema)
+    assert 0 < len(found) < result.num_rows
+    assert set(found) <= set(canonical_rows(result))
+
+
+def test_a_batch_has_the_rows_of_replay(spark: SparkSession, tmp_path: Path) -> None:
+    tables, work = make_tables(), make_workload()
+    sources = make_sources(tmp_path, {name: [table] for name, table in tables.items()})
+    frame = work.batch({name: each.read(spark) for name, each in sources.items()}, shards=2)
+    assert frame.columns == ["join", "time", *work.joins]
+    frame = frame.cache()
+    expected = work.replay(tables, shards=2)
+    for name, result in expected.results.items():
+        assert rows_of(work, frame, name, result.schema) == canonical_rows(result)
+    assert work.select(frame, "paid").columns == ["orders", "payments", "time", "weight"]
+    with pytest.raises(SpecificationError, match=r"that of a join .*; got 'payed'; did you mean"):
+        work.select(frame, "payed")
+
+
+def test_a_stream_is_packed_once_for_joins_on_the_same_columns() -> None:
+    tables, work = make_tables(), make_workload()
+    definition = JointDefinition(
+        work.specification, {name: table.schema for name, table in tables.items()}
+    )
+    packed = {}
+    for name, table in tables.items():
+        parts = JointPacker(definition, name, 2)(iter(table.to_batches()))
+        packed[name] = [row for part in parts for row in part.to_pylist()]
+    with_rows = {
+        name: sum(row["rows"] is not None for row in rows) for name, rows in packed.items()
+    }
+    # Two shards; orders go by one key, and the others by two.
+    assert with_rows == {"orders": 2, "payments": 4, "shipments": 4}
+
+
+def test_frames_that_do_not_fit_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    sources = make_sources(tmp_path, {name: [table] for name, table in make_tables().items()})
+    frames = {name: each.read(spark) for name, each in sources.items()}
+    with pytest.raises(SchemaError, match='given for stream "shipments"'):
+        make_workload().batch({name: frames[name] for name in NAMES[:2]})
+    with pytest.raises(SpecificationError, match="budget of the workload over 64 shards"):
+        make_workload(rows=200).batch(frames, shards=64)
