@@ -30,7 +30,8 @@ slow: java $(COMPILED) ## Run all the other tests
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash and not cluster"
 
 crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare
-	@$(BIN)/pytest -q -s -m crash tests/spark/test_crash.py tests/spark/test_crash_in_a_burst.py \
+	@$(BIN)/pytest -q -s -m crash tests/spark/test_crash.py tests/spark/test_change_crash.py \
+		tests/spark/test_crash_in_a_burst.py tests/spark/test_plan_crash.py \
 		tests/spark/test_nothing_left.py tests/spark/test_workers_killed.py
 
 cluster: java $(COMPILED) ## Kill parts of a Spark cluster on this machine and compare

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the plan, what each operator did, and the first results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--auctions", type=int, default=20_000)
-    parser.add_argument("--cpu", type=float, help="share of a processor that there is: 0.01")
+    parser.add_argument("--cpu", type=float, help="share of a processor that there is: 0.002")
     parser.add_argument("--plot", type=Path, help="where the picture of the plans goes")
     parser.add_argument("--spark", action="store_true", help="run it on Spark, too, as a batch")
     given = parser.parse_args(arguments)
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     replay = plan.replay(streams)
     print(f"{'operator':<10}{'rows taken':>12}{'rows given':>12}{'cost':>12}{'modelled':>12}")
     for node in replay.nodes:
-        cost = "" if node.cost is None else f"{node.cost:.3g}"
-        modelled = "" if node.modelled is None else f"{node.modelled:.3g}"
+        cost = "" if node.cost is None else f"{node.cost:.3%}"
+        modelled = "" if node.modelled is None else f"{node.modelled:.3%}"
         taken = sum(node.taken.values())
         print(f"{node.name:<10}{taken:>12,}{node.given:>12,}{cost:>12}{modelled:>12}")
     print()
