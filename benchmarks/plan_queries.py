@@ -16,16 +16,29 @@ LONGEST = 20.0
 """The longest window: after that all windows are full."""
 
 
-def make_query(seed: int, span: float = SPAN) -> tuple[ps.Query, dict[str, pa.Table]]:
-    """Return a query of three or four streams in a chain of equalities, and its streams."""
+def make_query(
+    seed: int, span: float = SPAN, density: int = 1
+) -> tuple[ps.Query, dict[str, pa.Table]]:
+    """Return a query of three or four streams in a chain of equalities, and its streams.
+
+    Parameters
+    ----------
+    seed
+        Of the query and of the rows.
+    span
+        Length of the streams.
+    density
+        So many times as many rows come in a unit of time, with as many times as many values: a row
+        finds as many others, and plans cost so many times as much.
+    """
     chance = np.random.default_rng(seed)
     count = 3 + seed % 2
     names = "abcd"[:count]
     tables = {}
     windows = {}
-    keys = [int(chance.integers(5, 120)) for _ in names]
+    keys = [density * int(chance.integers(5, 120)) for _ in names]
     for at, name in enumerate(names):
-        rows = int(span * chance.uniform(0.5, 6.0))
+        rows = int(density * span * chance.uniform(0.5, 6.0))
         tables[name] = pa.table(
             {
                 "t": np.sort(chance.uniform(0, span, rows)),

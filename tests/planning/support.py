@@ -26,7 +26,7 @@ def models(
     count = draw(st.integers(least, most))
     kind = draw(st.sampled_from(["rows", "time"])) if by == "either" else by
     relations = tuple(
-        Relation(name=f"s{at}", rate=draw(RATES), **{_SIZE[kind]: float(draw(st.integers(1, 30)))})
+        _relation(f"s{at}", draw(RATES), float(draw(st.integers(1, 30))), kind)
         for at in range(count)
     )
     pairs = [(left, right) for right in range(count) for left in range(right)]
@@ -52,4 +52,7 @@ def models(
     return QueryModel(relations=relations, conditions=conditions, selections=filters, costs=costs)
 
 
-_SIZE = {"rows": "rows", "time": "duration"}
+def _relation(name: str, rate: float, size: float, kind: str) -> Relation:
+    if kind == "rows":
+        return Relation(name=name, rate=rate, rows=size)
+    return Relation(name=name, rate=rate, duration=size)

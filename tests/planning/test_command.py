@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from penstock import cli
-from penstock.errors import SpecificationError
+from penstock.errors import PenstockError, SpecificationError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,18 +98,18 @@ def test_too_little_of_a_processor(
         (("--time", "paid"), r"--time must be NAME=COLUMN"),
         (("--time", "shops=at"), r"--time must be for streams of the query; got 'shops'"),
         (("--cpu", "no"), r"--cpu must be a share"),
+        (("--time", "payments=paid", "--selectivity", "0.3"), "--selectivity must be CONDITION=SH"),
+        (("--time", "payments=paid", "--selectivity", "a.x=b"), "--selectivity must be CONDITION="),
+        (("--time", "payments=paid", "--selectivity", "p.amount>0.5=7"), "from 0 to 1, or a tuple"),
+        (("--time", "payments=paid", "--selectivity", "p.x > 1=0.7"), "of conditions of the query"),
     ],
 )
 def test_refusals(folder: Path, more: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    from penstock.errors import PenstockError  # noqa: PLC0415 -- only here
-
     with pytest.raises(PenstockError, match=message):
         run(folder, "--output", str(tmp_path), *more)
 
 
 def test_a_folder_without_the_streams(tmp_path: Path, folder: Path) -> None:
-    from penstock.errors import PenstockError  # noqa: PLC0415 -- only here
-
     with pytest.raises(PenstockError, match="a folder with the query's streams"):
         cli.app(
             args=["plan", str(folder / "query.sql"), "--data", str(tmp_path)],
@@ -130,7 +131,39 @@ def test_it_runs_the_chosen_plan_over_the_sample(
     amounts = pa.parquet.read_table(folder / "payments.parquet")["amount"].to_numpy()
     assert rows.num_rows == (amounts > 0.5).sum()  # all are paid ten minutes after the order
     printed = capsys.readouterr().out
-    assert "cost, counted" in printed
+    assert "cost, measured" in printed
     assert f"{rows.num_rows:,} results of the sample" in printed
     with pytest.raises(SpecificationError, match=r"--run must be a file that ends in .parq"):
         cli.app(args=[*arguments[:-1], "results.txt"], standalone_mode=False)
+
+
+def test_files_with_the_names_of_columns_are_left_alone(folder: Path, tmp_path: Path) -> None:
+    for name in ("orders.parquet", "payments.parquet", "sites.csv"):
+        shutil.copy(folder / name, tmp_path / name)
+    (tmp_path / "amount.parquet").write_text("nothing that can be read")
+    (tmp_path / "query.sql").write_text(QUERY.replace(" [UNBOUNDED]", ""))
+    run(tmp_path, "--time", "payments=paid", "--output", str(tmp_path))
+    assert (tmp_path / "penstock-plan.png").exists()
+
+
+def test_shares_that_are_known_are_given(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = tmp_path / "plan.json"
+    given = ["--selectivity", "p.amount>0.5=0.25", "--selectivity", "o.id = p.order_id=0,0.001"]
+    to = ["--output", str(tmp_path), "--json", str(figures)]
+    run(folder, "--time", "payments=paid", *given, *to)
+    found = json.loads(figures.read_text())["selectivities"]
+    assert found["p.amount > 0.5"] == 0.25
+    assert found["o.id = p.order_id"] == [0, 0.001]
+    assert "feasible: it needs" in capsys.readouterr().out
+
+
+def test_a_sample_without_matches_has_a_plan_all_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs = ("--costs", "arrival=20,insert=10,result=5", "--cpu", "1%")
+    given = ("--time", "payments=paid", "--selectivity", "p.amount > 0.5=0")
+    run(folder, *given, "--output", str(tmp_path), *costs)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "it has no results, so that no stream is preferred" in said

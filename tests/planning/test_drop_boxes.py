@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import SpecificationError
 from penstock.planning.choose import best_with_drop_boxes, choose
-from penstock.planning.drop_boxes import keep_within
+from penstock.planning.drop_boxes import keep_within, solve_drop_boxes
 from penstock.planning.estimate import Estimator
 from penstock.planning.examples import EXAMPLE_1_PLANS, example_1, figure_4
 from penstock.planning.geometric import Posynomial, maximize_product
@@ -128,10 +132,14 @@ class TestKnapsack:
 
 
 class TestWeightsAndMinimum:
-    def boxes(self, **options: dict[str, float]) -> dict[str, float]:
+    def boxes(
+        self,
+        weights: dict[str, float] | None = None,
+        minimum: dict[str, float] | None = None,
+    ) -> dict[str, float]:
         model = example_1(0.02)
         full = Estimator(model).estimate(EXAMPLE_1_PLANS["a"])
-        return dict(keep_within(full, model, 1.0, **options).kept)
+        return dict(keep_within(full, model, 1.0, weights=weights, minimum=minimum).kept)
 
     def test_streams_may_be_shut_off(self) -> None:
         assert self.boxes() == pytest.approx({"A": 0, "B": 0, "C": 50 / 70})
@@ -146,7 +154,7 @@ class TestWeightsAndMinimum:
     def test_a_minimum_that_needs_too_much_is_refused_and_says_by_how_much(self) -> None:
         message = (
             r"minimum must be within the budget; got \{'A': 1.0\}; they need 120% of a processor, "
-            r"20% more than the 100% that there is; lower them"
+            r"20% more than the 100% that is allowed; lower them"
         )
         with pytest.raises(SpecificationError, match=message):
             self.boxes(minimum={"A": 1.0})
@@ -158,6 +166,32 @@ class TestWeightsAndMinimum:
         heavy = keep_within(full, model, 1.0, weights={"C": 3}).kept
         assert heavy["C"] > plain["C"]
         assert heavy["A"] < plain["A"]
+
+    def test_a_minimum_far_beyond_the_budget_is_said_in_processors(self) -> None:
+        model = example_1(2.0)
+        full = Estimator(model).estimate(EXAMPLE_1_PLANS["a"])
+        with pytest.raises(
+            SpecificationError, match=r"120 processors, 12 times the 10 processors that is"
+        ):
+            keep_within(full, model, 10.0, minimum={"A": 1.0})
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"weights": {"zzz": 3}}, "weights must be given for streams of the query; got 'zzz'"),
+            ({"weights": {"A": -3}}, 'weights of "A" must be a number of 0 or more; got -3'),
+            ({"weights": {"A": float("inf")}}, 'weights of "A" must be a number of 0 or more'),
+            ({"weights": {"A": "3"}}, "weights of \"A\" must be a number of 0 or more; got '3'"),
+            ({"minimum": {"A": 7}}, 'minimum of "A" must be a share from 0 to 1; got 7'),
+            ({"minimum": {"A": float("nan")}}, 'minimum of "A" must be a share from 0 to 1'),
+        ],
+    )
+    def test_wrong_ones_are_refused_also_if_nothing_is_dropped(
+        self, options: dict[str, Any], message: str
+    ) -> None:
+        for seconds_per_row in (0.0001, 1.0):
+            with pytest.raises(SpecificationError, match=message):
+                choose(example_1(seconds_per_row), 1.0, **options)
 
     @pytest.mark.parametrize("what", ["weights", "minimum"])
     def test_unknown_streams_are_refused(self, what: str) -> None:
@@ -189,7 +223,7 @@ class TestGeometric:
             cost.at(np.ones(count)) - cost.at(np.zeros(count))
         )
         bound += cost.at(np.zeros(count))
-        x = maximize_product(np.ones(count), cost, bound, np.zeros(count))
+        x = maximize_product(np.ones(count), [(cost, bound)], np.zeros(count))
         assert cost.at(x) == pytest.approx(bound, rel=1e-7)
         use = cost.exponents.T @ cost.terms(x)
         inner = x < 1 - 1e-6
@@ -200,7 +234,7 @@ class TestGeometric:
 
     def test_a_minimum_of_one_is_not_changed(self) -> None:
         cost = Posynomial(np.array([1.0, 1.0]), np.eye(2))
-        x = maximize_product(np.ones(2), cost, 1.25, np.array([1.0, 0.0]))
+        x = maximize_product(np.ones(2), [(cost, 1.25)], np.array([1.0, 0.0]))
         assert x == pytest.approx([1.0, 0.25])
 
 
@@ -221,7 +255,7 @@ def test_rows_and_time_at_once_against_a_grid() -> None:
     estimator = Estimator(model)
     full = estimator.estimate(tree)
     found = keep_within(full, model, 0.4 * full.cost)
-    steps = np.linspace(0.001, 1, 10)
+    steps = np.linspace(0.001, 1, 7)
     best = 0.0
     for a in steps:
         for b in steps:
@@ -230,6 +264,132 @@ def test_rows_and_time_at_once_against_a_grid() -> None:
                 if kept.cost <= 0.4 * full.cost:
                     best = max(best, kept.rate)
     assert found.rate >= best * 0.999
+
+
+class TestTwoLimits:
+    """Time and rows at once."""
+
+    @settings(max_examples=30)
+    @given(
+        models(by="time"),
+        st.floats(0.05, 1.2),
+        st.floats(0.05, 1.2),
+        st.lists(SHARES, min_size=4, max_size=4),
+    )
+    def test_both_are_met_and_no_other_shares_give_more(
+        self, model: QueryModel, of_cost: float, of_memory: float, tried: list[float]
+    ) -> None:
+        tree = Search(model).best()
+        full = Estimator(model).estimate(tree)
+        bound, rows = of_cost * full.cost, of_memory * full.memory
+        boxes = keep_within(full, model, bound, rows=rows)
+
+        def at(shares: dict[str, float]) -> tuple[float, bool]:
+            kept: dict[Tree, float] = {Read(model.index(n)): x for n, x in shares.items()}
+            found = flow(model, tree, kept)
+            fits = found.cost <= bound * (1 + 1e-6) and found.memory <= rows * (1 + 1e-6)
+            return found.rate, fits
+
+        rate, fits = at(dict(boxes.kept))
+        assert fits
+        assert rate == pytest.approx(boxes.rate, rel=1e-6)
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            inside = at({n: middle * tried[i] for i, n in enumerate(model.names)})[1]
+            low, high = (middle, high) if inside else (low, middle)
+        other, _ = at({n: low * tried[i] for i, n in enumerate(model.names)})
+        assert other <= rate * (1 + 1e-5)
+
+    def test_windows_by_time_shrink_until_they_fit(self) -> None:
+        model = example_1(0.0001, duration=1.0)
+        full = choose(model, 1.0)
+        assert full is not None
+        least = min(flow(model, tree).memory for tree in every_plan(model))
+        choice = choose(model, 1.0, rows=least / 4)
+        assert choice is not None
+        kept = Estimator(model).estimate_kept(choice.tree, choice.boxes.kept)
+        assert kept.memory == pytest.approx(least / 4, rel=1e-6)
+        assert 0 < choice.boxes.rate < full.boxes.rate
+
+    def test_windows_by_rows_do_not(self) -> None:
+        model = example_1(0.0001)
+        assert choose(model, 1.0, rows=49) is None
+        assert choose(model, 1.0, rows=50) is not None
+
+    def test_a_minimum_that_keeps_too_many_rows_says_by_how_much(self) -> None:
+        model = example_1(0.0001, duration=1.0)
+        message = r"within the budget; .* they keep 80 rows, 100% more than the 40 that are allowed"
+        only = replace(model, relations=model.relations[::2], conditions=())
+        full = Estimator(only).estimate(Search(only).best())
+        assert full.memory == pytest.approx(80)
+        with pytest.raises(SpecificationError, match=message):
+            keep_within(full, only, 1.0, rows=40, minimum={"A": 1.0, "C": 1.0})
+
+    def test_a_plan_that_can_have_the_minimum_is_found_among_others_that_cannot(self) -> None:
+        model = example_1(0.001)
+        cheap, dear = (Estimator(model).estimate(EXAMPLE_1_PLANS[name]).cost for name in "ac")
+        assert cheap < dear
+        shares = {"A": 0.9, "B": 0.9, "C": 0.9}
+        choice = choose(model, 0.95 * cheap, minimum=shares)
+        assert choice is not None
+        assert choice.boxes.cost <= 0.95 * cheap * (1 + 1e-9)
+
+
+def test_one_stream_with_windows_by_rows_and_by_time_in_two_queries() -> None:
+    """Also if the query with windows by rows comes last: shares are no worse than a grid's."""
+    models = [
+        QueryModel(
+            relations=(
+                Relation(name="A", rate=10, rows=rows, duration=duration),
+                Relation(name="B", rate=20, rows=5),
+            ),
+            costs=OperatorCosts.per_row(0.01),
+        )
+        for rows, duration in ((None, 1.0), (10.0, None))
+    ]
+    trees = [Search(each).best() for each in models]
+    plans = [
+        (Estimator(model).estimate(tree), model) for model, tree in zip(models, trees, strict=True)
+    ]
+    bound = 0.3 * sum(plan.cost for plan, _ in plans)
+    boxes = solve_drop_boxes(plans, bound)
+    assert boxes.cost == pytest.approx(bound, rel=1e-6)
+    best = 0.0
+    for shares in product(np.linspace(0.001, 1, 7), repeat=2):
+        kept = dict(zip("AB", map(float, shares), strict=True))
+        found = [
+            Estimator(model).estimate_kept(tree, kept)
+            for model, tree in zip(models, trees, strict=True)
+        ]
+        if sum(each.cost for each in found) <= bound:
+            best = max(best, sum(each.rate for each in found))
+    assert boxes.rate >= 0.999 * best
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        [{"rows": 10}, {"rows": 20}],
+        [{"duration": 1.0}, {"duration": 2.0}],
+        [{"duration": 1.0}, {"rows": 10}],
+        [{"duration": 0.0}, {"duration": 0.0}],
+    ],
+)
+def test_without_any_results_no_stream_is_preferred(windows: list[dict[str, Any]]) -> None:
+    model = QueryModel(
+        relations=tuple(
+            Relation(name=name, rate=10.0, **window)
+            for name, window in zip("ab", windows, strict=True)
+        ),
+        conditions=(Condition(left="a", right="b", selectivity=0.0),),
+        costs=OperatorCosts.per_row(0.01),
+    )
+    full = Estimator(model).estimate(Search(model).best())
+    choice = choose(model, 0.5 * full.cost)
+    assert choice is not None
+    assert choice.boxes.kept == pytest.approx({"a": 0.5, "b": 0.5}, rel=1e-6)
+    assert choice.boxes.rate == 0
 
 
 class TestChoice:

@@ -121,7 +121,7 @@ def test_expressions(text: str, share: float) -> None:
 
 def test_an_expression_that_only_spark_knows_needs_its_share() -> None:
     table = pa.table({"s": ["x"]})
-    message = r"sample can be tested with \(SOUNDEX\(s\)\).*give its share: selectivities="
+    message = r"runs without Spark \(SOUNDEX\(s\)\).*give its share: measure\(tables, selectiv"
     with pytest.raises(ps.SchemaError, match=message):
         selected_share("soundex(s) = 'X000'", table)
 
@@ -158,6 +158,139 @@ class TestRefusals:
         one = pa.table({"t": [1.0], "x": [1]})
         with pytest.raises(ps.SchemaError, match="rows at two times at least; got 1"):
             self.QUERY.measure({"a": one, "b": TABLES["b"]})
+
+
+class TestTypes:
+    """Columns whose types differ are compared as in a join with a table."""
+
+    STREAM = pa.table({"t": [0, 1], "x": [2**53 + 1, 5]})
+
+    @pytest.mark.parametrize(
+        ("own", "stored", "share"),
+        [
+            (pa.array(["a", "b"]), pa.array(["a", "c"], pa.large_string()), 0.25),
+            (pa.array(["a", "b"]).dictionary_encode(), pa.array(["a", "c"]), 0.25),
+            (
+                pa.array([1_000_000, 5], pa.timestamp("us")),
+                pa.array([1_000, 5], pa.timestamp("ms")),
+                0.25,
+            ),
+            (pa.array([0, 1], pa.date32()), pa.array([0, 7], pa.timestamp("us")), 0.25),
+            (pa.array([2**53 + 1, 5]), pa.array([2.0**53, 1.5]), 0.25),
+            (pa.array([1, 5], pa.int8()), pa.array([5, 6]), 0.25),
+            (pa.array([1, 5]), pa.array([5, 6]).cast(pa.decimal128(21, 2)), 0.25),
+            (pa.array([float("nan"), -0.0]), pa.array([float("nan"), 0.0]), 0.25),
+            (pa.array([None, 1]), pa.array([None, 1]), 0.25),
+            (pa.array([b"a", b"b"]), pa.array([b"a", b"c"], pa.large_binary()), 0.25),
+        ],
+    )
+    def test_equalities_with_a_table(self, own: pa.Array, stored: pa.Array, share: float) -> None:
+        query = ps.Query(
+            "SELECT a.t FROM a [NOW], s WHERE a.x = s.y", streams={"a": "t"}, tables=["s"]
+        )
+        tables = {"a": pa.table({"t": [0, 1], "x": own}), "s": pa.table({"y": stored})}
+        statistics = query.measure(tables)
+        assert statistics.selectivity("a.x = s.y") == (share, share)
+        result = query.optimize(statistics).replay(tables).result
+        assert result.num_rows == share * 4
+
+    def test_a_condition_between_two_tables(self) -> None:
+        query = ps.Query(
+            "SELECT a.t FROM a [NOW], s, u WHERE a.x = s.x AND s.y = u.y AND s.z < u.z",
+            streams={"a": "t"},
+            tables=["s", "u"],
+        )
+        tables = {
+            "a": self.STREAM,
+            "s": pa.table({"x": [5, 6], "y": ["a", "b"], "z": [1, 2]}),
+            "u": pa.table({"y": ["a", "a", "c"], "z": [1, 2, 3]}),
+        }
+        statistics = query.measure(tables)
+        assert statistics.selectivity("s.y = u.y") == pytest.approx(2 / 6)
+        assert statistics.selectivity("s.z < u.z") == pytest.approx(3 / 6)
+        assert query.optimize(statistics).replay(tables).result.num_rows == 1
+
+    @pytest.mark.parametrize("condition", ["a.x = s.x", "a.x < s.x", "s.x = u.x AND a.x = s.x"])
+    def test_an_empty_table_matches_nothing(self, condition: str) -> None:
+        query = ps.Query(
+            f"SELECT a.t FROM a [NOW], s, u WHERE {condition}",  # noqa: S608  # it goes nowhere
+            streams={"a": "t"},
+            tables=["s", "u"],
+        )
+        empty = pa.table({"x": pa.array([], pa.int64())})
+        tables = {"a": self.STREAM, "s": empty, "u": pa.table({"x": [1]})}
+        statistics = query.measure(tables)
+        assert statistics.cardinalities == {"s": 0, "u": 1}
+        assert query.optimize(statistics).replay(tables).result.num_rows == 0
+
+    def test_whole_numbers_are_compared_exactly(self) -> None:
+        query = ps.Query(
+            "SELECT a.t FROM a [RANGE 9], b [RANGE 9] WHERE a.x < b.x", streams=STREAMS
+        )
+        other = pa.table({"t": [1, 2], "x": [2**53 + 2, 2**53]})
+        # a at 0 meets both; a at 1 meets both; b at 1 meets a at 0, b at 2 both.
+        found = query.measure({"a": self.STREAM, "b": other}).selectivity("a.x < b.x")
+        assert found == pytest.approx((1.0, 2 / 3))
+
+    @pytest.mark.parametrize(
+        ("condition", "kind"),
+        [
+            ("a.x < b.x", pa.string()),
+            ("ABS(a.x - b.x) <= 1", pa.string()),
+            ("a.x < b.x", pa.timestamp("us")),
+            ("a.x = b.x", pa.float64()),
+        ],
+    )
+    def test_what_joins_do_not_compare_is_named(self, condition: str, kind: pa.DataType) -> None:
+        query = ps.Query(
+            f"SELECT a.t FROM a [RANGE 9], b [RANGE 9] WHERE {condition}",  # noqa: S608  # as above
+            streams=STREAMS,
+        )
+        other = pa.table({"t": [1, 2], "x": pa.array([None, None], kind)})
+        with pytest.raises(
+            ps.SchemaError, match=r'at line 1, column 48: column "x" of stream "[ab]"'
+        ):
+            query.measure({"a": self.STREAM, "b": other})
+
+    def test_a_literal_may_be_beyond_64_bits(self) -> None:
+        query = ps.Query("SELECT a.t FROM a [NOW] WHERE a.x < 9223372036854775808", streams=STREAMS)
+        found = query.measure({"a": self.STREAM})
+        assert found.selectivities == {"a.x < 9223372036854775808": 1.0}
+
+
+class TestGiven:
+    QUERY = ps.Query(
+        "SELECT a.t FROM a [RANGE 5], b [RANGE 5] "
+        "WHERE a.x = b.x AND SOUNDEX(a.x) = 'X' AND b.y <> 0 AND 1 / b.y > 2",
+        streams=STREAMS,
+    )
+
+    def test_shares_that_are_known_are_not_measured(self) -> None:
+        known: dict[str, float | tuple[float, float]] = {
+            "soundex(a.x) = 'X'": 0.3,
+            "a.x=b.x": (0.1, 0.2),
+        }
+        statistics = self.QUERY.measure(TABLES, selectivities=known)
+        assert statistics.selectivity("SOUNDEX(a.x) = 'X'") == 0.3
+        assert statistics.selectivity("a.x = b.x") == (0.1, 0.2)
+        assert statistics.selectivity("1 / b.y > 2") == pytest.approx(0.5, abs=0.02)
+
+    def test_without_it_the_error_says_where_to_give_it(self) -> None:
+        with pytest.raises(
+            ps.SchemaError, match=r"give its share: measure\(tables, selectivities="
+        ):
+            self.QUERY.measure(TABLES)
+
+    @pytest.mark.parametrize(
+        ("known", "message"),
+        [
+            ({"SOUNDEX(a.y) = 'X'": 0.3}, 'did you mean "SOUNDEX'),
+            ({"a.x = b.x": 3}, "must be a number from 0 to 1"),
+        ],
+    )
+    def test_what_is_not_of_the_query_is_refused(self, known: dict[str, Any], message: str) -> None:
+        with pytest.raises(ps.SpecificationError, match=message):
+            self.QUERY.measure(TABLES, selectivities=known)
 
 
 def test_the_model_agrees_with_the_exact_join() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from tests.planning.test_run_replay import ids
 
 if TYPE_CHECKING:
     from penstock.planning.model import QueryModel
+    from penstock.planning.plan import Plan
 
 
 @pytest.mark.parametrize(
@@ -147,6 +149,7 @@ def test_the_plan_that_is_chosen_can_be_run() -> None:
     tight = query.optimize(statistics, budget=ps.Budget(cpu=0.5 * plan.full.cost))
     assert tight.tree == plan.tree
     plan.replay(streams_with_windows_by_rows(1))
+    assert not plan.why_not_run
     free = replace(plan.model, joined_last=frozenset())
     assert short(ps.planning.plan_together([free], bound=1.0).trees[0], free.names) == "(a ⋈ b) ⋈ c"
 
@@ -159,5 +162,63 @@ def test_if_no_plan_can_be_run_they_are_compared_all_the_same() -> None:
     )
     statistics = query.measure(tables)
     assert len(query.plans(statistics)) == 3
+    words = 'cannot be run, since "[ab]" has a window by rows and is not joined last'
+    for plan in query.plans(statistics):
+        assert re.search(f"^feasible: .*; it {words}$", str(plan).splitlines()[0])
     with pytest.raises(SpecificationError, match="must be at the last join of a plan; got"):
         query.optimize(statistics).replay(tables)
+
+
+def two_streams(rows: int) -> dict[str, pa.Table]:
+    """Ten rows a second of each stream, of which one in 50 pairs matches."""
+    tables = {}
+    for seed, name in enumerate("ab"):
+        chance = np.random.default_rng(seed)
+        times = np.sort(chance.uniform(0, rows / 10, rows))
+        tables[name] = pa.table({"t": times, "k": chance.integers(0, 50, rows)})
+    return tables
+
+
+class TestDropBoxes:
+    """The knapsack shuts streams off; what runs has to fill its windows."""
+
+    QUERY = ps.Query(
+        "SELECT a.t FROM a [ROWS 20], b [ROWS 20] WHERE a.k = b.k",
+        streams=dict.fromkeys("ab", "t"),
+    )
+    TABLES = two_streams(20_000)
+
+    def plan(self, minimum: dict[str, float] | None = None) -> Plan:
+        statistics = self.QUERY.measure(self.TABLES)
+        half = ps.Budget(cpu=0.5 * self.QUERY.optimize(statistics).full.cost)
+        return self.QUERY.optimize(statistics, budget=half, minimum=minimum)
+
+    def test_the_output_is_that_of_the_model_once_windows_are_full(self) -> None:
+        plan = self.plan()
+        assert sorted(plan.kept.values()) == pytest.approx([0.01, 0.99], abs=1e-3)
+        assert "drop box keeps 1%, full after 200 s" in str(plan)
+        counts = []
+        for seed in range(4):
+            times = plan.replay(self.TABLES, time="now", seed=seed).result["now"].to_numpy()
+            counts.append(np.count_nonzero(times > 300) / 1_700)
+        assert np.mean(counts) == pytest.approx(plan.rate, rel=0.05)
+        assert plan.recall == pytest.approx(0.5, abs=0.01)
+
+    def test_a_stream_is_shut_off_only_if_asked_for(self) -> None:
+        plan = self.plan(minimum={"a": 0, "b": 0})
+        assert sorted(plan.kept.values()) == pytest.approx([0, 1], abs=1e-3)
+        assert "[ROWS 20]  drop box keeps nothing, so that its window stays empty" in str(plan)
+        assert plan.replay(self.TABLES).result.num_rows == 0
+
+    def test_plans_that_are_ranked_fill_their_windows_too(self) -> None:
+        statistics = self.QUERY.measure(self.TABLES)
+        half = ps.Budget(cpu=0.5 * self.QUERY.optimize(statistics).full.cost)
+        for plan in self.QUERY.plans(statistics, budget=half):
+            assert min(plan.kept.values()) == pytest.approx(0.01)
+
+    def test_a_small_budget_is_not_spent_on_filling_windows(self) -> None:
+        statistics = self.QUERY.measure(self.TABLES)
+        little = ps.Budget(cpu=0.001 * self.QUERY.optimize(statistics).full.cost)
+        plan = self.QUERY.optimize(statistics, budget=little)
+        assert plan.cost <= plan.bound * (1 + 1e-9)
+        assert min(plan.kept.values()) == pytest.approx(0.0005, rel=0.01)

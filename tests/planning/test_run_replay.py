@@ -12,14 +12,18 @@ import pytest
 
 import penstock as ps
 from penstock.errors import SchemaError
+from penstock.planning.all_plans import all_plans
 from penstock.planning.drop_boxes import DropBoxes
-from penstock.planning.tree import Pair, Read, Single
+from penstock.planning.operator_costs import OperatorCosts
+from penstock.planning.tree import Filter, Pair, Read, Single, nodes_of, short
+from tests.oracles.naive_query import NaiveRelation, naive_query
 from tests.planning.random_queries import cut, random_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.planning.plan import Plan
+    from tests.oracles.naive_query import Test
 
 
 def ids(result: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -52,6 +56,84 @@ def test_one_operator_over_all_streams_is_a_plan_like_others(seed: int) -> None:
     assert any(isinstance(plan.tree, Single) for plan in plans)
     for plan in plans:
         assert ids(plan.replay(made.tables).result) == made.expected, plan
+
+
+@pytest.mark.parametrize(("seed", "by_rows"), [(832, ""), (836, ""), (834, "abc")])
+def test_one_operator_over_all_streams_may_have_tables_above_it(seed: int, by_rows: str) -> None:
+    made = random_query(seed, count=3, tables=1, single=True, by_rows=by_rows)
+    plans = list(made.plans())
+    assert made.expected
+    single = [plan for plan in plans if any(isinstance(n, Single) for n in nodes_of(plan.tree))]
+    assert single
+    for plan in single if by_rows else plans:
+        assert ids(plan.replay(made.tables).result) == made.expected, plan
+        total = sum(node.modelled or 0.0 for node in plan.replay(made.tables).nodes)
+        assert total == pytest.approx(plan.estimate.cost - plan.estimate.project)
+
+
+def test_a_single_operator_with_tables_is_said_to_be_one() -> None:
+    query = ps.Query(
+        "SELECT a.t FROM a [RANGE 5], b [RANGE 5], c [ROWS 5], d [UNBOUNDED], e "
+        "WHERE a.k = d.k AND b.k = d.k AND c.k = d.k AND d.z = e.z AND b.t > 2",
+        streams=dict.fromkeys("abc", "t"),
+        tables=["d", "e"],
+    )
+    statistics = ps.planning.QueryStatistics(
+        rates=dict.fromkeys("abc", 1.0),
+        selectivities={
+            **{f"{name}.k = d.k": 0.5 for name in "abc"},
+            "d.z = e.z": 0.1,
+            "b.t > 2": 0.5,
+        },
+        cardinalities={"d": 2, "e": 10},
+    )
+    plans = all_plans(query.model(statistics))
+    single = [
+        short(plan, query.model(statistics).names)
+        for plan in plans
+        if "at once" in short(plan, query.model(statistics).names)
+    ]
+    assert sorted(single) == [
+        "(all at once (a, select(b), c) ⋈ d) ⋈ e",
+        "(all at once (a, select(b), c) ⋈ e) ⋈ d",
+    ]
+    chosen = query.optimize(statistics)
+    tree = next(plan for plan in plans if any(isinstance(n, Single) for n in nodes_of(plan)))
+    words = str(replace(chosen, tree=tree))
+    assert "join all at once on a.k = b.k AND a.k = c.k  " in words
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_one_stream_under_two_names(parts: int) -> None:
+    chance = np.random.default_rng(11)
+    rows = [
+        {"id": at, "t": int(time), "x": int(chance.integers(0, 3)), "y": int(chance.integers(0, 9))}
+        for at, time in enumerate(np.sort(chance.integers(0, 60, 50)))
+    ]
+    other = [{"id": at, "t": 3 * at, "x": at % 3, "y": 0} for at in range(20)]
+    tests: list[tuple[set[str], Test]] = [
+        ({"a", "b"}, lambda members: members["a"]["x"] == members["b"]["x"]),
+        ({"a", "b"}, lambda members: members["a"]["y"] < members["b"]["y"]),
+        ({"b", "c"}, lambda members: members["b"]["x"] == members["c"]["x"]),
+        ({"b"}, lambda members: members["b"]["y"] > 2),
+    ]
+    relations = [
+        NaiveRelation("a", rows, 8),
+        NaiveRelation("b", rows, 3),
+        NaiveRelation("c", other, 5),
+    ]
+    expected = naive_query(relations, tests, "id")
+    assert len(expected) > 50
+    query = ps.Query(
+        "SELECT a.id AS a, b.id AS b, c.id AS c FROM s a [RANGE 8], s b [RANGE 3], o c [RANGE 5] "
+        "WHERE a.x = b.x AND a.y < b.y AND b.x = c.x AND b.y > 2",
+        streams={"s": "t", "o": "t"},
+    )
+    tables = {"s": pa.Table.from_pylist(rows), "o": pa.Table.from_pylist(other)}
+    chosen = query.optimize(query.measure(tables))
+    batches = {name: cut(table, parts, 3) for name, table in tables.items()}
+    for tree in all_plans(chosen.model):
+        assert ids(replace(chosen, tree=tree).replay(batches).result) == expected, tree
 
 
 @pytest.mark.slow
@@ -195,7 +277,10 @@ def test_each_operator_says_what_it_took_gave_and_cost() -> None:
         "WHERE a.k = b.k AND b.k = c.k",
         streams=dict.fromkeys("abc", "t"),
     )
-    chosen = query.optimize(query.measure(tables))
+    # The model counts probes and comparisons of a single operator only roughly: results cost most.
+    steps = ps.Costs(arrival=1e-6, insert=0.5e-6, compare=0.05e-6, result=3e-6)
+    costs = OperatorCosts.measured(steps)
+    chosen = query.optimize(query.measure(tables), costs=costs)
     replay = replace(chosen, tree=Pair(Pair(Read(0), Read(1)), Read(2))).replay(tables)
     nodes = {node.name: node for node in replay.nodes}
     assert [node.name for node in replay.nodes] == ["a", "b", "a+b", "c", "a+b+c"]
@@ -205,6 +290,29 @@ def test_each_operator_says_what_it_took_gave_and_cost() -> None:
     assert nodes["a+b"].cost == pytest.approx(nodes["a+b"].modelled, rel=0.1)
     # Results with a member that has left its window are found, and then left out.
     assert nodes["a+b+c"].cost == pytest.approx(nodes["a+b+c"].modelled, rel=0.2)
+    joins = [nodes["a+b"], nodes["a+b+c"]]
+    assert all(node.measured is not None and node.measured > 0 for node in joins)
+    # What the join itself took is a part of it; then results are made rows of the next join.
+    assert all(node.metrics is not None and node.metrics.seconds > 0 for node in joins)
     together = replace(chosen, tree=Single((Read(0), Read(1), Read(2)))).replay(tables)
     assert ids(together.result) == ids(replay.result)
     assert together.nodes[-1].cost == pytest.approx(together.nodes[-1].modelled, rel=0.1)
+
+
+def test_the_modelled_costs_of_all_operators_are_that_of_the_plan() -> None:
+    """Also with a selection above a join, and a stored table."""
+    tables = three_streams(30) | {"d": pa.table({"k": [0, 1, 2]})}
+    query = ps.Query(
+        "SELECT a.t AS x, b.t AS y, d.k AS z FROM a [RANGE 3], b [RANGE 3], d "
+        "WHERE a.k = b.k AND b.k = d.k AND a.t > 2",
+        streams=dict.fromkeys("ab", "t"),
+        tables=["d"],
+    )
+    tree = Pair(Filter(0, Pair(Read(0), Read(1))), Read(2))
+    plan = replace(query.optimize(query.measure(tables)), tree=tree)
+    nodes = plan.replay(tables).nodes
+    total = sum(node.modelled or 0.0 for node in nodes)
+    assert total == pytest.approx(plan.estimate.cost - plan.estimate.project)
+    by_name = {node.name: node for node in nodes}
+    assert by_name["a"].modelled == 0  # the plan tests its rows later
+    assert all(node.measured is not None for node in nodes)

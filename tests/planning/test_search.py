@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,12 +16,14 @@ from penstock.planning.model import Condition, QueryModel, Relation, Selection
 from penstock.planning.operator_costs import OperatorCosts
 from penstock.planning.search import Search, cheapest, plans_by_split, single_plans
 from penstock.planning.subsets import Subsets
-from penstock.planning.tree import Pair, Read, Single, nodes_of
+from penstock.planning.tree import Filter, Pair, Read, Single, nodes_of
 from tests.oracles.plans import every_plan, flow
 from tests.planning.support import models
 
 if TYPE_CHECKING:
     from random import Random
+
+    from penstock.planning.tree import Tree
 
 
 @settings(max_examples=30)
@@ -46,6 +49,13 @@ def test_observation_1_all_plans_have_the_same_rate(model: QueryModel) -> None:
 def test_the_search_is_as_good_as_trying_all(model: QueryModel) -> None:
     best = min(flow(model, tree).cost for tree in every_plan(model))
     assert flow(model, Search(model).best()).cost == pytest.approx(best)
+
+
+@settings(max_examples=3)
+@given(models(least=5, most=5, selections=2))
+def test_also_for_five_streams_with_selections(model: QueryModel) -> None:
+    best = min(flow(model, tree).cost for tree in every_plan(model))
+    assert flow(model, cheapest(model)).cost == pytest.approx(best)
 
 
 @settings(max_examples=4)
@@ -111,6 +121,29 @@ def test_a_costly_selection_waits_until_there_are_few_rows() -> None:
         "Pair",
         "Filter",
     ]
+
+
+def test_twelve_streams_are_planned() -> None:
+    """How long it takes is in docs/queries.md."""
+    names = [f"s{at}" for at in range(12)]
+    model = QueryModel(
+        relations=tuple(
+            Relation(name=name, rate=1.0 + at % 5, duration=3.0 + at % 7)
+            for at, name in enumerate(names)
+        ),
+        conditions=tuple(
+            Condition(left=left, right=right, selectivity=0.05 + 0.02 * at)
+            for at, (left, right) in enumerate(pairwise(names))
+        ),
+        costs=OperatorCosts.per_row(0.0001),
+    )
+    tree = cheapest(model)
+    reads = [node.relation for node in nodes_of(tree) if isinstance(node, Read)]
+    assert sorted(reads) == list(range(12))
+    left_deep: Tree = Read(0)
+    for at in range(1, 12):
+        left_deep = Pair(left_deep, Read(at))
+    assert flow(model, tree).cost <= flow(model, left_deep).cost * (1 + 1e-9)
 
 
 class TestTables:
@@ -201,6 +234,36 @@ class TestOneEquality:
         # insertions and first probes of all rows; then each first probe's matches probe again
         partial = 5 * 200 * 0.001 + 10 * 200 * 0.001 + 20 * 50 * 0.001
         assert found.cost == pytest.approx(35 * 0.004 + partial * 0.002)
+
+    @settings(max_examples=2)
+    @given(
+        st.lists(st.floats(0.5, 50.0), min_size=5, max_size=5),
+        st.floats(0.001, 0.5),
+        st.floats(0.0, 0.01),
+    )
+    def test_the_cheapest_of_five_streams_is_that_of_all_plans(
+        self, rates: list[float], selectivity: float, cost: float
+    ) -> None:
+        names = "abcde"
+        model = QueryModel(
+            relations=tuple(
+                Relation(name=name, rate=rate, duration=10.0)
+                for name, rate in zip(names, rates, strict=True)
+            ),
+            conditions=tuple(
+                Condition(left=left, right=right, selectivity=selectivity, group="x")
+                for left, right in combinations(names, 2)
+            ),
+            selections=(Selection(relation="c", selectivity=0.3, cost=cost),),
+            costs=OperatorCosts(insert=0.001, invalidate=0.001, probe=0.002),
+            single=True,
+        )
+        reads: list[Tree] = [Read(at) for at in range(5)]
+        below: list[Tree] = [Filter(0, each) if at == 2 else each for at, each in enumerate(reads)]
+        every = [*every_plan(model), Filter(0, Single(tuple(reads))), Single(tuple(below))]
+        estimator = Estimator(model)
+        best = min(estimator.estimate(tree).cost for tree in every)
+        assert estimator.estimate(cheapest(model)).cost == pytest.approx(best)
 
     def test_it_is_only_for_one_equality_or_one_distance(self) -> None:
         assert single_plans(equal_streams(single=False)) == []

@@ -7,6 +7,7 @@ import pytest
 
 import penstock as ps
 from penstock.planning import QueryStatistics
+from penstock.planning.subsets import Subsets
 
 STREAMS = {"auctions": "opened_at", "bids": "at", "people": "joined_at"}
 MARKET = """
@@ -136,6 +137,40 @@ REFUSED = [
     ("SELECT x FROM bids [NOW] LIMIT 3", r"line 1, column 26 must be without LIMIT"),
     ("SELECT x FROM bids [NOW] WHERE x IN (SELECT 1)", r"must be without subqueries"),
     ("SELECT x FROM (SELECT 1) y", r"must be without subqueries"),
+    (
+        "SELECT order_id FROM bids [NOW] ORDER BY order_id",
+        r"query at line 1, column 33 must be without ORDER BY",
+    ),
+    (
+        "SELECT country, count(*) FROM bids [NOW]",
+        r"query at line 1, column 17 must be without aggregates",
+    ),
+    (
+        "SELECT limits, b.limit\nFROM bids b [NOW]\nLIMIT 3",
+        r"query at line 3, column 1 must be without LIMIT",
+    ),
+    ("SELECT x FROM bids [NOW] WHERE x = 1 AND 1 = 1", r"condition at line 1, column 42 must"),
+    ("SELECT x FROM bids [NOW] WHERE x = 1 AND TRUE", r"condition at line 1, column 42 must"),
+    ("SELECT x FROM bids [NOW] WHERE x = 1 AND NOT 2 = 1", r"condition at line 1, column 42 must"),
+    (
+        "SELECT * FROM bids TABLESAMPLE (10 PERCENT) b [NOW]",
+        r'"bids" at line 1, column 15 must be without TABLESAMPLE; got',
+    ),
+    (
+        "SELECT * FROM bids PIVOT (max(x) FOR y IN (1)) [NOW]",
+        r"must be without PIVOT; got",
+    ),
+    (
+        "SELECT * FROM auctions a [NOW], bids VERSION AS OF 3 [NOW]",
+        r'"bids" at line 1, column 33 must be without VERSION AS OF or TIMESTAMP AS OF; got',
+    ),
+    (
+        "SELECT * FROM bids TIMESTAMP AS OF '2024-01-01' [NOW]",
+        r"must be without VERSION AS OF or TIMESTAMP AS OF; got",
+    ),
+    ("SELECT * FROM mine.bids [NOW]", r'"bids" at line 1, column 15 must be without a database'),
+    ("SELECT * FROM bids AS b (x, y) [NOW]", r"must be without other names for its columns"),
+    ("SELECT * FROM range(5) [NOW]", r"FROM at line 1, column 15 must be of streams and tables"),
     ("DELETE FROM bids", r"must be one SELECT; got 'DELETE'"),
     ("SELECT x FROM bids [NOW] WHERE", r"query at line 1, column \d+ must be SQL"),
     ("SELECT FROM FROM", r"must be SQL"),
@@ -154,6 +189,41 @@ REFUSED = [
     ),
     ("SELECT x FROM bids b [NOW], auctions a [NOW]", r'"x" at line 1, column 8 .* write b.x'),
     ("SELECT a.x, b.x FROM bids b [NOW], auctions a [NOW]", r"of another name than others"),
+    (
+        "SELECT * EXCEPT (x) FROM bids [NOW]",
+        r"SELECT \* at line 1, column 10 must be without EXCEPT; got '\* EXCEPT \(x\)'",
+    ),
+    ("SELECT b.price, b.* EXCEPT (x) FROM bids b [NOW]", r"column 21 must be without EXCEPT"),
+    ("SELECT * REPLACE (1 AS x) FROM bids [NOW]", r"column 10 must be without REPLACE"),
+    (
+        "SELECT bidz.* FROM bids [NOW]",
+        r'"bidz.\*" at line 1, column 8 must be all of one of bids; got .* did you mean "bids"',
+    ),
+    ("SELECT b.price, * FROM bids b [NOW]", r"SELECT \* at line 1, column 17 must be alone"),
+    (
+        "SELECT b.at, explode(b.x) FROM bids b [NOW]",
+        r"line 1, column 14 must be without functions that make several rows of one",
+    ),
+    ("SELECT b.at FROM bids b [NOW] WHERE inline_outer(b.x) = 1", r"column 37 must be without fun"),
+    ("SELECT\n/*+ BROADCAST(b) */ x FROM bids b [NOW]", r"line 2, column 1 must be without hints"),
+    ("SELECT x FROM bids [NOW] UNION SELECT 1", r"line 1, column 26 must be one SELECT; got 'UNI"),
+    ("SELECT x FROM bids [NOW] FETCH FIRST 3 ROWS ONLY", r"column 26 must be without FETCH"),
+    (
+        "SELECT * FROM bids b [NOW], auctions B [NOW]",
+        r'"B" at line 1, column 29 must be a name of its own, case ignored',
+    ),
+    (
+        "SELECT * FROM bids Weight [NOW]",
+        r'"Weight" at line 1, column 15 must be none of time, weight, cluster, importance',
+    ),
+    (
+        "SELECT * FROM bids low [NOW], auctions a [NOW] WHERE low.x BETWEEN a.y - 1 AND a.y + 1",
+        r"condition at line 1, column 54 must be",
+    ),
+    (
+        "SELECT * FROM bids b [NOW], auctions a [NOW] WHERE b.info.city = a.city",
+        r"condition at line 1, column 52 must be a condition over one stream, or a comparison",
+    ),
 ]
 
 
@@ -168,6 +238,39 @@ def test_a_refusal_says_what_is_possible() -> None:
         query("SELECT sum(x) FROM bids [NOW]")
 
 
+class TestNames:
+    def test_a_field_of_a_struct(self) -> None:
+        text = "SELECT b.info.city FROM bids b [NOW] WHERE b.info.city = 'X' AND info.size > 2"
+        kind = pa.struct({"city": pa.string(), "size": pa.int64()})
+        schemas = {"bids": pa.schema({"info": kind, "at": pa.int64()})}
+        parsed = query(text, schemas=schemas).parsed
+        assert [(each.relation, each.text, each.columns) for each in parsed.selections] == [
+            ("b", "b.info.city = 'X'", ("info",)),
+            ("b", "b.info.size > 2", ("info",)),
+        ]
+        assert parsed.output == (("city", "b.info.city"),)
+        assert parsed.columns == (("b", "info"),)
+
+    def test_a_quote_that_is_doubled_is_a_quote_as_in_spark(self) -> None:
+        text = "SELECT b.x FROM bids b [NOW] WHERE b.x = 'O''Brien' AND b.y = "
+        text += '"say ""x"""'
+        assert [each.text for each in query(text).parsed.selections] == [
+            r"b.x = 'O\'Brien'",
+            "b.y = 'say \"x\"'",
+        ]
+
+    def test_comments_are_no_part_of_a_condition(self) -> None:
+        text = "SELECT b.x FROM bids b [NOW] WHERE b.x /* dollars */ > 2 -- or more"
+        assert [each.text for each in query(text).parsed.selections] == ["b.x > 2"]
+
+    def test_equalities_that_follow_have_names_in_quotes_where_needed(self) -> None:
+        text = (
+            "SELECT * FROM auctions a [NOW], bids b [NOW], people p [NOW] "
+            "WHERE a.`x y` = b.y AND b.y = p.`z``z`"
+        )
+        assert query(text).parsed.conditions[-1].text == "a.`x y` = p.`z``z`"
+
+
 class TestSchemas:
     def test_an_unknown_column(self) -> None:
         text = "SELECT b.prise FROM bids b [NOW]"
@@ -176,8 +279,67 @@ class TestSchemas:
 
     def test_types_must_fit(self) -> None:
         text = "SELECT * FROM bids b [NOW], people p [ROWS 3] WHERE b.auction = p.id"
-        with pytest.raises(ps.SchemaError, match=r"of one kind; got \('int64', 'string'\)"):
+        with pytest.raises(
+            ps.SchemaError, match=r'"b.auction = p.id" at line 1, column 53: column "auction" of'
+        ):
             query(text, schemas=SCHEMAS)
+
+    @pytest.mark.parametrize(
+        ("condition", "message"),
+        [
+            ("b.at < p.at", r'"b.at < p.at" at line 1, column 65: column "at" .* must be numeric'),
+            ("ABS(b.at - p.at) <= 2", 'column "at" of stream "b" must be numeric to be compared'),
+            ("b.name BETWEEN p.name AND p.name + 1", 'column "name" of stream "p" must be numeric'),
+            ("b.whole = p.real", r'"whole" .* \(int64\) and .* \(double\) must be of one kind'),
+            ("b.at = p.at", r"\(timestamp\[us\]\) and .* \(timestamp\[ms\]\) must be of one kind"),
+            ("b.day = p.at", r"\(date32\[day\]\) and .* \(timestamp\[ms\]\) must be of one kind"),
+            (
+                "b.whole = s.whole AND s.whole = p.real",
+                r'"b.whole = p.real", which follows from others at line 1, column 87: column "whol',
+            ),
+        ],
+    )
+    def test_what_a_join_cannot_compare_is_refused_at_once(
+        self, condition: str, message: str
+    ) -> None:
+        kinds = {"name": pa.string(), "whole": pa.int64(), "real": pa.float64()}
+        others = {"at": pa.timestamp("us"), "day": pa.date32()}
+        schemas = {
+            "bids": pa.schema(kinds | others),
+            "people": pa.schema(kinds | {"at": pa.timestamp("ms"), "joined_at": others["at"]}),
+            "sites": pa.schema(kinds),
+        }
+        text = "SELECT b.at FROM bids b [NOW], people p [ROWS 5], sites s WHERE "
+        with pytest.raises(ps.SchemaError, match=message):
+            query(f"{text}{condition}", schemas=schemas, tables=["sites"])
+
+    @pytest.mark.parametrize(
+        ("window", "kind", "message"),
+        [
+            (
+                "1 HOUR",
+                pa.int64(),
+                r'window of "b" at line 1, column 18 .* time column "at" is int',
+            ),
+            ("5", pa.timestamp("us"), r'window of "b" at line 1, column 18 must be a clock durat'),
+        ],
+    )
+    def test_windows_must_fit_the_times(self, window: str, kind: pa.DataType, message: str) -> None:
+        with pytest.raises(ps.SchemaError, match=message):
+            query(
+                f"SELECT b.at FROM bids b [RANGE {window}]",  # noqa: S608  # it goes nowhere
+                schemas={"bids": pa.schema({"at": kind})},
+            )
+
+    def test_times_must_be_comparable(self) -> None:
+        schemas = {"bids": pa.schema({"at": pa.int64()}), "auctions": SCHEMAS["auctions"]}
+        with pytest.raises(ps.SchemaError, match=r'time columns of streams "b" .* and "a"'):
+            query("SELECT b.at FROM bids b [NOW], auctions a [NOW]", schemas=schemas)
+
+    def test_a_table_may_have_numbers_of_another_type(self) -> None:
+        schemas = {"bids": SCHEMAS["bids"], "sites": pa.schema({"id": pa.float64()})}
+        text = "SELECT b.at FROM bids b [NOW], sites s WHERE b.auction = s.id"
+        assert query(text, schemas=schemas, tables=["sites"]).parsed.conditions
 
     def test_an_ambiguous_column(self) -> None:
         text = "SELECT id FROM auctions [NOW], people [NOW]"
@@ -216,6 +378,38 @@ class TestModel:
         assert model.single
         assert [each.selectivity for each in model.conditions] == [0.1, 0.2, 0.1]
         assert len({each.group for each in model.conditions}) == 1
+
+    def test_two_columns_of_a_relation_that_equal_one_are_two_conditions(self) -> None:
+        text = "SELECT * FROM auctions a [ROWS 9], bids b [ROWS 9], people p [ROWS 9] WHERE "
+        text += "a.x = b.y AND a.z = b.y"
+        two = {"a.x = b.y": 0.1, "a.z = b.y": 0.2}
+        numbers = QueryStatistics(rates=self.STATISTICS.rates, selectivities=two)
+        subsets = Subsets.of(query(text).model(numbers))
+        assert subsets.windows[0b011] == pytest.approx(81 * 0.1 * 0.2)
+        plan = query(text).plans(numbers)[0]
+        assert "join on a.x = b.y AND a.z = b.y" in str(plan)
+        # With a third relation: four columns, so three conditions.
+        more = {**two, "b.y = p.w": 0.5, "a.x = p.w": 0.1, "a.z = p.w": 0.2}
+        numbers = QueryStatistics(rates=self.STATISTICS.rates, selectivities=more)
+        found = query(f"{text} AND b.y = p.w")
+        subsets = Subsets.of(found.model(numbers))
+        assert subsets.windows[0b011] == pytest.approx(81 * 0.1 * 0.2)
+        assert subsets.windows[0b101] == pytest.approx(81 * 0.1 * 0.2)
+        assert subsets.windows[0b111] == pytest.approx(729 * 0.5 * 0.2 * 0.1)
+
+    def test_what_is_said_twice_counts_once(self) -> None:
+        text = (
+            "SELECT * FROM auctions a [ROWS 9], bids b [ROWS 9] "
+            "WHERE a.x < b.y AND b.y > a.x AND a.x < b.y AND a.z = b.z AND b.z = a.z "
+            "AND ABS(a.x - b.y) <= 2 AND ABS(b.y - a.x) <= 2 AND a.x > 1 AND a.x>1"
+        )
+        parsed = query(text).parsed
+        assert [each.text for each in parsed.conditions] == [
+            "a.x < b.y",
+            "a.z = b.z",
+            "ABS(a.x - b.y) <= 2",
+        ]
+        assert [each.text for each in parsed.selections] == ["a.x > 1"]
 
     def test_what_is_missing_is_named(self) -> None:
         numbers = QueryStatistics(rates=self.STATISTICS.rates)
@@ -260,8 +454,30 @@ class TestPlan:
     def test_too_little_memory_is_said(self) -> None:
         plan = query(MARKET).optimize(TestModel.STATISTICS, budget=ps.Budget(rows=1000))
         assert not plan.feasible
-        assert "every plan keeps at least" in plan.why
+        assert "with any drop boxes it keeps at least" in plan.why
         assert "1,000 are allowed" in plan.why
+        assert "would also need" not in plan.why
+
+    def test_too_little_memory_and_time_are_both_said(self) -> None:
+        budget = ps.Budget(rows=1000, cpu=1e-4, costs=ps.Costs.usual())
+        plan = query(MARKET).optimize(TestModel.STATISTICS, budget=budget)
+        assert plan.cost == pytest.approx(1e-4, rel=1e-6)
+        assert "with any drop boxes it keeps at least 10,000 rows, and 1,000 are" in plan.why
+        assert "; without drop boxes it would also need" in plan.why
+
+    def test_windows_by_time_fit_behind_drop_boxes(self) -> None:
+        text = MARKET.replace("[ROWS 10000]", "[RANGE 1 HOUR]")
+        budget = ps.Budget(rows=1000, cpu=1e-4, costs=ps.Costs.usual())
+        found = query(text)
+        plan = found.optimize(TestModel.STATISTICS, budget=budget)
+        assert not plan.feasible
+        assert plan.fits_memory
+        assert plan.memory <= 1000 * (1 + 1e-6)
+        assert plan.cost <= 1e-4 * (1 + 1e-6)
+        assert "rows, and 1,000 are allowed; with drop boxes it gives" in plan.why
+        ranked = found.plans(TestModel.STATISTICS, budget=budget)
+        assert all(each.fits_memory for each in ranked)
+        assert ranked[0].rate == pytest.approx(plan.rate, rel=1e-4)
 
     def test_memory_in_bytes_is_refused(self) -> None:
         with pytest.raises(ps.SpecificationError, match="budget of a query must be in rows"):

@@ -65,3 +65,22 @@ def test_a_stream_has_one_rate() -> None:
     other = replace(one, relations=(replace(one.relations[0], rate=11.0), *one.relations[1:]))
     with pytest.raises(SpecificationError, match='rate of "A" must be the same in all queries'):
         plan_together([one, other], 1.0)
+
+
+def test_one_name_is_of_one_stream() -> None:
+    one = example_1(0.001)
+    other = replace(one, relations=(replace(one.relations[0], origin="Z"), *one.relations[1:]))
+    with pytest.raises(SpecificationError, match='stream "A" must be the same in all queries'):
+        plan_together([one, other], 1.0)
+
+
+def test_projections_are_counted_for_each_query() -> None:
+    one = example_1(0.001)
+    costs = replace(one.costs, project=0.0001)
+    model = replace(one, costs=costs, project=True)
+    joint = plan_together([model, model], 1.0)
+    project = 2 * 0.0001 * 1000  # both queries select columns of their own
+    assert joint.cost == pytest.approx(0.25 + project)
+    assert joint.alone == pytest.approx(2 * 0.25 + project)
+    tight = plan_together([model, model], 0.2)
+    assert tight.boxes.cost == pytest.approx(0.2)

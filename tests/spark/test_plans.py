@@ -118,15 +118,19 @@ def test_a_chain_gives_the_same_rows_after_a_restart(
 
 
 @pytest.mark.slow
-def test_progress_has_what_each_operator_took_gave_and_cost(
+def test_a_chain_with_drop_boxes_gives_the_rows_of_replay_and_says_what_each_operator_did(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     plan = plan_of(CHAINS[1])
-    plan = replace(plan, boxes=DropBoxes(kept={"b": 0.5}, rate=1.0, cost=1.0, value=1.0))
+    kept = {"b": 0.5, "p": 0.8}
+    plan = replace(plan, boxes=DropBoxes(kept=kept, rate=1.0, cost=1.0, value=1.0))
     batches = in_batches(3)
     query = patiently(stream_of(spark, plan, make_sources(tmp_path, batches)), tmp_path)
     told = plan.progress(query)
     replay = plan.replay({**batches, "categories": ROWS["categories"]}, shards=2)
+    assert 0 < replay.result.num_rows < 0.6 * expected().num_rows
+    written = rows_written(spark, tmp_path, replay.result.schema)
+    assert written == canonical_rows(replay.result)
     nodes = {node.name: node for node in replay.nodes}
     assert [node.name for node in told] == ["p", "a", "b", "a+b", "p+a+b+c"]
     for node in told:
@@ -139,6 +143,8 @@ def test_progress_has_what_each_operator_took_gave_and_cost(
         assert node.modelled == other.modelled
         # The same steps are counted, over nearly the same time: what was read, and what was joined.
         assert node.cost == pytest.approx(other.cost, rel=0.01)
+        is_measured = node.measured is not None and node.measured > 0
+        assert is_measured == (node.metrics is not None)
     bids = told[2]
     assert 0 < bids.given < 0.6 * bids.taken["bids"]
 
@@ -147,7 +153,10 @@ def test_a_drop_box_keeps_the_rows_that_replay_keeps(spark: SparkSession, tmp_pa
     kinds = pa.table(
         {
             "t": pa.array([1, 2, 3, 4]).cast(pa.timestamp("us", "UTC")),
+            "local": pa.array([1, -2, None, 2**50]).cast(pa.timestamp("us")),
+            "tiny": pa.array([-1, 2, None, 127], pa.int8()),
             "small": pa.array([-1, 2, None, 7], pa.int16()),
+            "middle": pa.array([-(2**31), 2**31 - 1, None, 0], pa.int32()),
             "whole": pa.array([1, -(2**62), 3, None]),
             "real": [0.5, -0.0, float("nan"), None],
             "short": pa.array([1.5, -0.0, None, float("nan")], pa.float32()),
@@ -162,6 +171,9 @@ def test_a_drop_box_keeps_the_rows_that_replay_keeps(spark: SparkSession, tmp_pa
     columns = ", ".join(f"`{name}`" for name in kinds.column_names if name != "list")
     made = frame.selectExpr(f"xxhash64(5L, 'a', {columns}) AS hash").toArrow()
     assert sorted(made["hash"].to_pylist()) == sorted(row_hashes(kinds, "a", 5).tolist())
+    # A collation changes what texts are equal to, not their bytes, which are hashed.
+    collated = columns.replace("`text`", "`text` COLLATE UTF8_LCASE")
+    assert frame.selectExpr(f"xxhash64(5L, 'a', {collated}) AS hash").toArrow() == made
 
     query = ps.Query("SELECT b.price, b.at FROM bids b [NOW]", streams={"bids": "at"})
     full = query.optimize(query.measure(ROWS))

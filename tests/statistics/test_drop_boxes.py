@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from penstock.errors import SpecificationError
-from penstock.statistics.drop_boxes import best_drop_boxes, common_drop_box, cost_of_boxes
+from penstock.statistics.drop_boxes import (
+    Charges,
+    best_drop_boxes,
+    common_drop_box,
+    cost_of_boxes,
+)
 from penstock.statistics.throttle import Throttle
 from penstock.studies.harvest_problems import problem
 
@@ -37,6 +42,46 @@ def test_boxes_are_those_of_scipy(streams: int, throttle: float) -> None:
         )
         assert np.log(boxes).sum() >= found.x.sum() - 1e-4
         assert cost_of_boxes(model, boxes) == pytest.approx(budget, rel=1e-6)
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_boxes_for_all_that_is_charged(scanned: bool) -> None:
+    """Insertions and results are paid for as well, and windows may be scanned once for a row."""
+    for seed in range(3):
+        model = problem("skewed", seed, streams=4)
+        if scanned:
+            draws = np.random.default_rng(seed)
+            model = replace(
+                model,
+                scanned=draws.uniform(0.1, 1.0, (4, 4)),
+                checked=draws.uniform(0.0, 0.2, (4, 4)),
+            )
+        whole = np.ones(4)
+        compared = cost_of_boxes(model, whole)
+        charges = Charges(
+            compare=1.0 / compared,
+            insert=0.5 / float(model.rates.sum()),
+            result=0.5 / model.full_output,
+        )
+        assert cost_of_boxes(model, whole, charges) == pytest.approx(2.0)
+        for boxes in (
+            best_drop_boxes(model, 0.3, charges),
+            np.full(4, common_drop_box(model, 0.3, charges)),
+        ):
+            assert cost_of_boxes(model, boxes, charges) == pytest.approx(0.6, rel=1e-6)
+        found = minimize(
+            lambda y: -y.sum(),
+            np.log(boxes),
+            bounds=[(-20.0, 0.0)] * 4,
+            constraints={
+                "type": "ineq",
+                "fun": lambda y, model=model, charges=charges: np.log(
+                    0.6 / cost_of_boxes(model, np.exp(y), charges)
+                ),
+            },
+            method="SLSQP",
+        )
+        assert np.log(best_drop_boxes(model, 0.3, charges)).sum() >= found.x.sum() - 1e-4
 
 
 @settings(max_examples=50)

@@ -35,6 +35,8 @@ WINDOW = 2
 """Seconds that a row stays in its window, as the query says."""
 
 _MATCHES = 6.0
+# Of the rows while Spark starts, one in so many is there.
+_FEW = 1_000
 _SECOND = 1_000_000
 # Times and keys as one number: more than a key times any time in microseconds.
 _FAR = 1 << 40
@@ -59,14 +61,19 @@ class OverloadLoad:
     rate
         Rows per second of each stream.
     warm_up
-        Seconds that do not count: Spark starts its workers, and windows fill.
+        Seconds that do not count.
     measured
         Seconds that count.
+    start_up
+        Seconds, at the beginning of the warm-up, in which only every thousandth row is there:
+        Spark starts its workers and runs its first micro-batches, which take many times as long
+        as later ones. With all rows there would be a backlog of them, which has nothing to do
+        with what the query can take. In the rest of the warm-up windows fill.
 
     Raises
     ------
     SpecificationError
-        If one of these is below 1.
+        If one of the first three is below 1, or the start takes longer than the warm-up.
 
     Examples
     --------
@@ -80,12 +87,16 @@ class OverloadLoad:
     rate: int
     warm_up: int
     measured: int
+    start_up: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rate", "warm_up", "measured"):
             value = getattr(self, name)
             if value < 1:
                 raise SpecificationError(must(name, "1 or more", value, "raise it"))
+        if not 0 <= self.start_up <= self.warm_up:
+            requirement = f"from 0 to the {self.warm_up} s of the warm-up"
+            raise SpecificationError(must("start_up", requirement, self.start_up, "lower it"))
 
     @property
     def seconds(self) -> int:
@@ -104,7 +115,8 @@ class OverloadLoad:
 
     def is_row(self) -> str:
         """Return the condition, in SQL, under which a number is a row."""
-        return f"value < {self.rows}"
+        few = self.rate * self.start_up
+        return f"value < {self.rows} AND (value >= {few} OR value % {_FEW} = 0)"
 
     def columns(self, stream: str) -> tuple[str, ...]:
         """Return the columns of a stream's row, in SQL, from its number."""

@@ -40,7 +40,10 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 _REMEMBERED = "spark.sql.streaming.numRecentProgressUpdates"
 # Seconds between two queries, in which the tasks of the one that was stopped end.
 _PAUSE = 5.0
-_WARM_UP = 40
+# Seconds that do not count, and those of them with few rows, in which Spark starts.
+_WARM_UP, _START = 33, 25
+# Seconds after the end of the streams, in triggers, in which their last rows are joined.
+_GRACE = 3
 # Rows per second of each stream that are measured: the first ones, and four times as many until
 # micro-batches take at least so many times as long; micro-batches, and those that do not count.
 _RATES, _LONGER, _BATCHES, _START_UP = (1_000, 4_000, 16_000, 64_000), 2.0, 10, 4
@@ -75,7 +78,7 @@ def rate_for(speed: OverloadSpeed) -> tuple[int, int]:
     Examples
     --------
     >>> rate_for(OverloadSpeed(floor=0.8, row=4e-4))
-    (2, 4000)
+    (4, 4500)
     """
     trigger = trigger_for(speed.floor)
     return trigger, max(1, round((_NEED * trigger - speed.floor) / (trigger * speed.row)))
@@ -86,6 +89,7 @@ def bench_overload(
     seconds: int,
     *,
     warm_up: int = _WARM_UP,
+    start_up: int = _START,
     speed: OverloadSpeed | None = None,
     step: Step = silent_step,
 ) -> OverloadFigures:
@@ -99,6 +103,8 @@ def bench_overload(
         How long each of the two is measured.
     warm_up
         Seconds before that, which do not count.
+    start_up
+        Seconds of the warm-up in which there are few rows; see `OverloadLoad`.
     speed
         Of the query without drop boxes; None to measure it.
     step
@@ -109,16 +115,16 @@ def bench_overload(
     SpecificationError
         If `seconds` is below 1.
     """
-    OverloadLoad(1, warm_up=warm_up, measured=seconds)  # checks
+    OverloadLoad(1, warm_up=warm_up, measured=seconds, start_up=start_up)  # checks
     with _settings(spark, 2 * (warm_up + seconds) + 100) as folder:
         with step("Compiling the kernels (first run only) ..."):
             compile_kernels()
         if speed is None:
             speed = _calibrate(spark, folder, step)
         trigger, rate = rate_for(speed)
-        load = OverloadLoad(rate, warm_up=warm_up, measured=seconds)
+        load = OverloadLoad(rate, warm_up=warm_up, measured=seconds, start_up=start_up)
         with step("Counting the results that there are ..."):
-            numbers = spark.range(load.rows).toDF("value")
+            numbers = spark.range(load.rows).toDF("value").where(load.is_row())
             rows = {
                 name: numbers.selectExpr(*load.time_and_keys(name)).toArrow() for name in STREAMS
             }
@@ -133,7 +139,12 @@ def bench_overload(
             with step(f"{words}, for {load.seconds} s ...") as tell:
                 frame = _stream(spark, plan, load, "rate")
                 watched = watch(
-                    frame, folder / name, trigger=trigger, seconds=load.seconds, tell=tell
+                    frame,
+                    folder / name,
+                    trigger=trigger,
+                    seconds=load.seconds,
+                    grace=_GRACE * trigger,
+                    tell=tell,
                 )
                 time.sleep(_PAUSE)
             courses[name] = course_of(words, watched, truth, load, waits=False)

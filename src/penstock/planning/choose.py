@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.planning.all_plans import all_plans, count_shapes
-from penstock.planning.drop_boxes import DropBoxes, keep_within
+from penstock.planning.drop_boxes import DropBoxes, NotWithinError, keep_within
 from penstock.planning.estimate import Estimator, PlanEstimate
 from penstock.planning.search import Search, cheapest, pushed_and_placed, single_plans
 
@@ -63,6 +63,7 @@ def choose(
     rows: float | None = None,
     weights: Mapping[str, float] | None = None,
     minimum: Mapping[str, float] | None = None,
+    fill: float = 0.0,
 ) -> Choice | None:
     """Return the cheapest plan if it is feasible, or else the plan that gives most within a bound.
 
@@ -74,14 +75,14 @@ def choose(
         Time that may be used per unit of time.
     rows
         Rows that the plan may keep; None for no limit.
-    weights, minimum
+    weights, minimum, fill
         As in `penstock.planning.drop_boxes.keep_within`.
 
     Returns
     -------
     Choice | None
-        None if no plan keeps so few rows. Drop boxes do not help there: windows by rows stay
-        as they are, and shortening windows by time changes the query.
+        None if no plan keeps so few rows, also with drop boxes: they make windows by time hold
+        fewer rows, but not windows by rows.
 
     Examples
     --------
@@ -91,16 +92,17 @@ def choose(
     (1.25, 916.7)
     """
     estimator = Estimator(model)
-    tree = cheapest(model)
-    if rows is not None and not fits(estimator.estimate(tree).memory, rows):
-        smaller = within_memory(model, rows)
-        if smaller is None:
-            return None
-        tree = smaller
-    full = estimator.estimate(tree)
-    if fits(full.cost, bound):
-        return Choice(tree, full, keep_within(full, model, bound))
-    return best_with_drop_boxes(model, bound, rows=rows, weights=weights, minimum=minimum)
+    tree: Tree | None = cheapest(model)
+    if tree is not None and rows is not None and not fits(estimator.estimate(tree).memory, rows):
+        tree = within_memory(model, rows)
+    if tree is not None:
+        full = estimator.estimate(tree)
+        if fits(full.cost, bound):
+            boxes = keep_within(full, model, bound, weights=weights, minimum=minimum)
+            return Choice(tree, full, boxes)
+    return best_with_drop_boxes(
+        model, bound, rows=rows, weights=weights, minimum=minimum, fill=fill
+    )
 
 
 def within_memory(model: QueryModel, rows: float) -> Tree | None:
@@ -117,15 +119,7 @@ def within_memory(model: QueryModel, rows: float) -> Tree | None:
     if _are_few(model, _MOST_LINEAR):
         plans: Iterable[Tree] = all_plans(model)
     else:
-        least = estimator.estimate(Search(model, memory_price=1.0, cost_weight=0.0).best())
-        cost = estimator.estimate(cheapest(model)).cost
-        scale = cost / max(least.memory, 1e-300)
-        prices = scale * np.geomspace(1e-4, 1e4, _PRICES)
-        plans = [
-            *single_plans(model),
-            *(Search(model, memory_price=float(price)).best() for price in prices),
-            Search(model, memory_price=1.0, cost_weight=0.0).best(),
-        ]
+        plans = [*single_plans(model), *_priced_plans(model)]
     fitting = [
         (estimate.cost, number, plan)
         for number, plan in enumerate(plans)
@@ -135,6 +129,17 @@ def within_memory(model: QueryModel, rows: float) -> Tree | None:
     return min(fitting)[2] if fitting else None
 
 
+def _priced_plans(model: QueryModel) -> list[Tree]:
+    """Return the best plans for several prices of memory, the last for memory alone."""
+    estimator = Estimator(model)
+    smallest = Search(model, memory_price=1.0, cost_weight=0.0).best()
+    cost = estimator.estimate(cheapest(model)).cost
+    scale = cost / max(estimator.estimate(smallest).memory, 1e-300)
+    prices = scale * np.geomspace(1e-4, 1e4, _PRICES)
+    found = [Search(model, memory_price=float(price)).best() for price in prices]
+    return list(dict.fromkeys([*found, smallest]))
+
+
 def best_with_drop_boxes(
     model: QueryModel,
     bound: float,
@@ -142,6 +147,7 @@ def best_with_drop_boxes(
     rows: float | None = None,
     weights: Mapping[str, float] | None = None,
     minimum: Mapping[str, float] | None = None,
+    fill: float = 0.0,
     exhaustive: bool | None = None,
 ) -> Choice | None:
     """Return the plan that gives most with drop boxes, which need not be the cheapest.
@@ -155,11 +161,16 @@ def best_with_drop_boxes(
     exhaustive
         Whether all plans are compared; None if they are few.
 
+    Raises
+    ------
+    NotWithinError
+        If there is no plan in which the smallest shares alone are within both limits.
+
     References
     ----------
     `ayad04` 5.2 leaves the choice as an open problem.
     """
-    tried = _Tried(model, bound, rows, weights, minimum)
+    tried = _Tried(model, bound, rows, weights, minimum, fill)
     most = _MOST_LINEAR if model.by_rows else _MOST_GEOMETRIC
     if _are_few(model, most) if exhaustive is None else exhaustive:
         for tree in all_plans(model):
@@ -169,9 +180,8 @@ def best_with_drop_boxes(
             tried.add(tree)
         for kept in _beginnings(model):
             tried.improve(kept)
-        fitting = None if rows is None else within_memory(model, rows)
-        if fitting is not None:
-            tried.add(fitting)
+        for tree in [] if rows is None else _priced_plans(model):
+            tried.add(tree)
     return tried.best()
 
 
@@ -185,21 +195,31 @@ class _Tried:
         rows: float | None,
         weights: Mapping[str, float] | None,
         minimum: Mapping[str, float] | None,
+        fill: float,
     ) -> None:
         self._model, self._bound, self._rows = model, bound, rows
-        self._weights, self._minimum = weights, minimum
+        self._weights, self._minimum, self._fill = weights, minimum, fill
         self._estimator = Estimator(model)
         self._found: dict[Tree, Choice] = {}
+        self._refused: list[NotWithinError] = []
 
     def add(self, tree: Tree) -> Choice | None:
-        """Return a plan with its best drop boxes; None if it keeps too many rows."""
+        """Return a plan with its best drop boxes; None if it needs too much with any."""
         if tree not in self._found:
             full = self._estimator.estimate(tree)
-            if self._rows is not None and not fits(full.memory, self._rows):
+            try:
+                boxes = keep_within(
+                    full,
+                    self._model,
+                    self._bound,
+                    rows=self._rows,
+                    weights=self._weights,
+                    minimum=self._minimum,
+                    fill=self._fill,
+                )
+            except NotWithinError as error:
+                self._refused.append(error)
                 return None
-            boxes = keep_within(
-                full, self._model, self._bound, weights=self._weights, minimum=self._minimum
-            )
             self._found[tree] = Choice(tree, full, boxes)
         return self._found[tree]
 
@@ -217,6 +237,9 @@ class _Tried:
     def best(self) -> Choice | None:
         """Return the plan that gives most; of equal ones the cheapest without drop boxes."""
         if not self._found:
+            too_high = [each for each in self._refused if not each.is_hopeless]
+            if too_high:
+                raise min(too_high, key=lambda each: each.excess)
             return None
         top = max(choice.boxes.value for choice in self._found.values())
         equal = [each for each in self._found.values() if each.boxes.value >= top * (1 - 1e-9)]

@@ -65,6 +65,14 @@ def plan(
         typer.Option(help="Rows that all windows may hold.", show_default="no limit"),
     ] = None,
     processors: Annotated[int, typer.Option(min=1, help="Number of processors.")] = 1,
+    selectivity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION=SHARE",
+            help="Share of the rows for which a condition holds, if it is known: 'b.x > 1=0.3'. "
+            "Between streams two shares, if rows of the two find different ones: 0,0.001.",
+        ),
+    ] = None,
     costs: Annotated[
         str | None,
         typer.Option(
@@ -112,7 +120,7 @@ def plan(
         schemas={name: table.schema for name, table in folder.tables.items()},
     )
     with terminal.step("Measuring rates and selectivities ..."):
-        statistics = query.measure(folder.tables)
+        statistics = query.measure(folder.tables, selectivities=_selectivities(selectivity or []))
     with terminal.step("Comparing plans ..."):
         chosen = query.optimize(statistics, budget=budget, processors=processors)
         ranked = query.plans(statistics, budget=budget, processors=processors)
@@ -173,11 +181,26 @@ def _times(given: Sequence[str]) -> dict[str, str]:
     return times
 
 
+def _selectivities(given: Sequence[str]) -> dict[str, float | tuple[float, float]]:
+    found: dict[str, float | tuple[float, float]] = {}
+    for each in given:
+        text, _, value = each.rpartition("=")
+        try:
+            shares = [float(share) for share in value.split(",")]
+        except ValueError:
+            shares = []
+        if not text.strip() or not 1 <= len(shares) <= 2:
+            hint = "for example --selectivity 'b.price > 100=0.3'"
+            raise SpecificationError(must("--selectivity", "CONDITION=SHARE", each, hint))
+        found[text] = shares[0] if len(shares) == 1 else (shares[0], shares[1])
+    return found
+
+
 def _cells(each: Plan) -> tuple[str, ...]:
     full = each.full
     return (
         short(each.tree, each.model.names),
-        "yes" if each.feasible else "no",
+        ("yes" if each.feasible else "no") + (", cannot be run" if each.why_not_run else ""),
         processor_words(full.cost),
         about(full.memory),
         about(each.rate) if each.feasible else f"{about(each.rate)} of {about(full.rate)}",
@@ -189,6 +212,7 @@ def _as_json(each: Plan) -> dict[str, object]:
     return {
         "plan": short(each.tree, each.model.names),
         "feasible": each.feasible,
+        "runs": not each.why_not_run,
         "why": each.why,
         "cost": full.cost,
         "memory_rows": full.memory,
@@ -212,18 +236,20 @@ def _node_as_json(node: NodeMetrics) -> dict[str, object]:
         "given": node.given,
         "cost": node.cost,
         "modelled": node.modelled,
+        "measured": node.measured,
     }
 
 
 def _say_what_ran(terminal: Terminal, replay: PlanReplay, place: Path | None) -> None:
     terminal.say()
     terminal.table(
-        ["operator", "rows taken", "rows given", "cost, counted", "by the model"],
+        ["operator", "rows taken", "rows given", "cost, measured", "counted", "by the model"],
         [
             (
                 node.name,
                 f"{sum(node.taken.values()):,}",
                 f"{node.given:,}",
+                "-" if node.measured is None else processor_words(node.measured),
                 "-" if node.cost is None else processor_words(node.cost),
                 "-" if node.modelled is None else processor_words(node.modelled),
             )

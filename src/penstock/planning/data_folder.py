@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from penstock.capacity.sample_files import comparable_times, read_sample
-from penstock.errors import SchemaError, SpecificationError, must
+from penstock.errors import SchemaError, SessionError, SpecificationError, must
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +31,10 @@ class DataFolder:
 
 
 def read_folder(text: str, folder: Path, times: Mapping[str, str]) -> DataFolder:
-    """Read the files of a folder whose names are in a query.
+    """Read the files of a folder that are named after the relations in a query's FROM.
 
-    A name that ``[UNBOUNDED]`` follows is a stored table, any other is a stream.
+    A relation with a window is a stream, and so is one with a time column in `times`. Others are
+    stored tables.
 
     Parameters
     ----------
@@ -49,14 +49,16 @@ def read_folder(text: str, folder: Path, times: Mapping[str, str]) -> DataFolder
     ------
     SchemaError
         If there is no such folder, no file for any name, or no time column.
+    SpecificationError
+        If the query is not one.
     """
     if not folder.is_dir():
         raise SchemaError(must("--data", "a folder", str(folder), "check the path"))
-    words = set(re.findall(r"\w+", text))
+    relations = _relations_in(text)
     files: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
         name = file.name.split(".", maxsplit=1)[0]
-        if name in words and not file.name.startswith("."):
+        if name in relations and not file.name.startswith("."):
             if name in files:
                 hint = "leave one of them"
                 raise SchemaError(
@@ -71,7 +73,7 @@ def read_folder(text: str, folder: Path, times: Mapping[str, str]) -> DataFolder
     if unknown:
         hint = f"the streams with files are {', '.join(files)}"
         raise SpecificationError(must("--time", "for streams of the query", unknown[0], hint))
-    stored = _unbounded(text) & set(files)
+    stored = {name for name in files if not relations[name] and name not in times}
     tables = {
         name: read_sample(name, str(file), times.get(name, "")) for name, file in files.items()
     }
@@ -84,14 +86,13 @@ def read_folder(text: str, folder: Path, times: Mapping[str, str]) -> DataFolder
     return DataFolder(tables | streams, columns, remarks)
 
 
-def _unbounded(text: str) -> set[str]:
-    """Return the names that [UNBOUNDED] follows, directly or after another name.
-
-    >>> sorted(_unbounded("FROM bids b [NOW], people AS p [unbounded], sites [UNBOUNDED]"))
-    ['people', 'sites']
-    """
-    pattern = r"(\w+)(?:\s+(?:AS\s+)?\w+)?\s*\[\s*UNBOUNDED\s*\]"
-    return {found for found in re.findall(pattern, text, re.IGNORECASE) if found.upper() != "AS"}
+def _relations_in(text: str) -> dict[str, bool]:
+    try:
+        from penstock.planning.sql_statement import relations_in  # noqa: PLC0415  # an extra
+    except ModuleNotFoundError as error:
+        message = f'a query in SQL needs {error.name}; pip install "penstock[sql]"'
+        raise SessionError(message) from error
+    return relations_in(text)
 
 
 def _time_column(name: str, table: pa.Table) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.planning.parsed import JoinCondition
+from penstock.planning.parsed import JoinCondition, spelled
 from penstock.predicates import Equal
 
 if TYPE_CHECKING:
@@ -20,9 +20,12 @@ def implied(conditions: Sequence[JoinCondition]) -> Iterator[JoinCondition]:
         for at, right in enumerate(members):
             for left in members[:at]:
                 if left[0] != right[0] and frozenset([left, right]) not in said:
-                    text = f"{left[0]}.{left[1]} = {right[0]}.{right[1]}"
-                    predicate = Equal(**{left[0]: left[1], right[0]: right[1]})
-                    yield JoinCondition(left, right, predicate, text, follows=True)
+                    text = f"{spelled(left)} = {spelled(right)}"
+                    place = next(
+                        each.place for each in conditions if right in (each.left, each.right)
+                    )
+                    predicate = Equal(**dict([left, right]))
+                    yield JoinCondition(left, right, predicate, text, follows=True, place=place)
 
 
 def equal_columns(conditions: Sequence[JoinCondition]) -> list[list[tuple[str, str]]]:

@@ -49,8 +49,8 @@ class Node:
     work
         Time that it needs per unit of time, for each kind of rows that cause it: the set of
         relations that these rows are made of, and the time by the relation of their newest member.
-    memory
-        Rows that it has to keep.
+    stored
+        Rows that it has to keep: the set of relations that they are made of, and how many.
     """
 
     tree: Tree
@@ -58,7 +58,7 @@ class Node:
     window: float
     arrivals: float
     work: tuple[tuple[int, Floats], ...]
-    memory: float
+    stored: tuple[tuple[int, float], ...] = ()
 
     @property
     def rate(self) -> float:
@@ -69,6 +69,11 @@ class Node:
     def cost(self) -> float:
         """Time that it needs per unit of time."""
         return float(sum(time.sum() for _, time in self.work))
+
+    @property
+    def memory(self) -> float:
+        """Rows that it has to keep."""
+        return sum(rows for _, rows in self.stored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +163,11 @@ class Estimator:
         given = [self._output(each) for each in below]
         sets = [streams_below(each) for each in below]
         costs = self.model.costs
-        memory = 0.0
+        stored: list[tuple[int, float]] = []
         work: list[tuple[int, Floats]] = []
         match tree:
             case Read():
-                return Node(tree, newest, window, float(newest.sum()), (), 0.0)
+                return Node(tree, newest, window, float(newest.sum()), ())
             case Filter(selection=selection):
                 # Equations 1, 2 and 7.
                 each = self.model.select_cost(self.model.selections[selection])
@@ -174,14 +179,15 @@ class Estimator:
                     rows, size = given[own]
                     live = bool(self.subsets.streams[sets[other]]) and size > 0
                     work.append((sets[own], rows * (costs.probe + costs.store * live)))
-                    memory += size * live
+                    if live:
+                        stored.append((sets[own], size))
             case Single(inputs=inputs):
                 work = self._single_work(inputs)
-                memory = sum(size for _, size in given)
+                stored = [(one, size) for one, (_, size) in zip(sets, given, strict=True)]
         if not isinstance(tree, Filter):
             work.append((streams_below(tree), costs.result * newest))
         arrivals = float(sum(rows.sum() for rows, _ in given))
-        return Node(tree, newest, window, arrivals, tuple(work), memory)
+        return Node(tree, newest, window, arrivals, tuple(work), tuple(stored))
 
     def _single_work(self, inputs: tuple[Tree, ...]) -> list[tuple[int, Floats]]:
         """Return what insertions and probes of an operator cost that joins all inputs at once.

@@ -156,7 +156,9 @@ def _ends(condition: JoinCondition) -> set[Column]:
 
 def _single(conditions: Sequence[JoinCondition], sides: Sequence[Sequence[str]]) -> JoinOn:
     """Return what one operator over all streams compares: one equality, or one distance."""
-    columns = dict(side for each in conditions for side in (each.left, each.right))
-    kind = conditions[0].predicate
+    inside = {name for side in sides for name in side}
+    among = [each for each in conditions if {each.left[0], each.right[0]} <= inside]
+    columns = dict(side for each in among for side in (each.left, each.right))
+    kind = among[0].predicate
     by_side = tuple(((side[0], columns[side[0]]),) for side in sides)
     return JoinOn(None if isinstance(kind, Equal) else kind, by_side, ())

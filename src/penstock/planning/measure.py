@@ -12,17 +12,20 @@ import pyarrow.compute as pc
 
 from penstock.columns import at_midnight, decoded, plain
 from penstock.durations import to_units
-from penstock.errors import SchemaError, must
-from penstock.planning.query_statistics import QueryStatistics
+from penstock.errors import SchemaError, SpecificationError, did_you_mean, must
+from penstock.planning.equal_keys import equal_keys
+from penstock.planning.query_statistics import QueryStatistics, same_text
+from penstock.planning.residual import Test
 from penstock.planning.selection_values import selected_share
-from penstock.predicates import Band, Compare, Equal, Within
+from penstock.predicates import Equal
 from penstock.tables import UNITS_PER_SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from penstock.planning.parsed import JoinCondition, Source
     from penstock.planning.query import Query
+    from penstock.planning.query_statistics import Selectivity
 
 __all__ = ["measure_query", "seconds_of", "window_seconds"]
 
@@ -54,7 +57,11 @@ class _Sample:
         return np.minimum(begin, end), end
 
 
-def measure_query(query: Query, tables: Mapping[str, pa.Table]) -> QueryStatistics:
+def measure_query(
+    query: Query,
+    tables: Mapping[str, pa.Table],
+    selectivities: Mapping[str, Selectivity] | None = None,
+) -> QueryStatistics:
     """Measure rates, selectivities and cardinalities on samples of the streams.
 
     A selectivity between streams is the share of the pairs that meet in the windows, not of all
@@ -66,34 +73,63 @@ def measure_query(query: Query, tables: Mapping[str, pa.Table]) -> QueryStatisti
         The query.
     tables
         For each stream and table its rows: of all streams the same stretch of time.
+    selectivities
+        Of conditions that are known, by their texts: these are not measured.
 
     Raises
     ------
     SchemaError
-        If tables or columns are missing, or two streams never meet in their windows.
+        If tables or columns are missing, two streams never meet in their windows, or a selection
+        has functions that only Spark has, and is not among the `selectivities`.
+    SpecificationError
+        If one of the `selectivities` is of no condition of the query.
     """
     query.check_schemas({name: table.schema for name, table in tables.items()})
     samples = {
         source.name: _sample(query, source, tables[source.origin])
         for source in query.parsed.sources
     }
-    selectivities: dict[str, float | tuple[float, float]] = {
-        each.text: selected_share(each.text, samples[each.relation].table)
-        for each in query.parsed.selections
-    }
+    known = _given(query, selectivities or {})
+    found: dict[str, Selectivity] = {}
+    before: dict[str, list[str]] = {}
+    for each in query.parsed.selections:
+        earlier = before.setdefault(each.relation, [])
+        if each.text in known:
+            found[each.text] = known[each.text]
+        else:
+            found[each.text] = selected_share(each.text, samples[each.relation].table, earlier)
+        earlier.append(each.text)
     for condition in query.parsed.conditions:
-        left, right = samples[condition.left[0]], samples[condition.right[0]]
-        selectivities[condition.text] = _both_ways(condition, left, right)
+        if condition.text in known:
+            found[condition.text] = known[condition.text]
+        else:
+            left, right = samples[condition.left[0]], samples[condition.right[0]]
+            found[condition.text] = _both_ways(condition, left, right)
     streams = [each for each in samples.values() if each.times is not None]
     return QueryStatistics(
         rates={each.source.origin: _rate(each) for each in streams},
-        selectivities=selectivities,
+        selectivities=found,
         cardinalities={
             each.source.origin: float(each.table.num_rows)
             for each in samples.values()
             if each.times is None
         },
     )
+
+
+def _given(query: Query, selectivities: Mapping[str, Selectivity]) -> dict[str, Selectivity]:
+    """Return what is known already, by the texts of the query."""
+    QueryStatistics(rates={}, selectivities=selectivities)  # checks the numbers
+    parsed = query.parsed
+    said = [*(each.text for each in parsed.selections), *(each.text for each in parsed.conditions)]
+    texts = {same_text(each): each for each in said}
+    for text in selectivities:
+        if same_text(text) not in texts:
+            known = list(texts.values())
+            hint = did_you_mean(text, known, "write it as the query does")
+            message = must("selectivities", f"of conditions of the query: {known}", text, hint)
+            raise SpecificationError(message)
+    return {texts[same_text(text)]: value for text, value in selectivities.items()}
 
 
 def window_seconds(source: Source) -> float:
@@ -139,6 +175,9 @@ def _rate(sample: _Sample) -> float:
 def _both_ways(
     condition: JoinCondition, left: _Sample, right: _Sample
 ) -> float | tuple[float, float]:
+    if left.times is None and right.times is None:
+        full = np.full(left.table.num_rows, right.table.num_rows)
+        return _share(condition, left, right, np.zeros_like(full), full) or 0.0
     shares = []
     for one, other, ties in ((left, right, True), (right, left, False)):
         if one.times is None:
@@ -146,11 +185,14 @@ def _both_ways(
         begin, end = other.live_at(one.times, ties=ties)
         shares.append(_share(condition, one, other, begin, end))
     known = [each for each in shares if each is not None]
-    if not known:
+    is_empty = any(each.times is None and not each.table.num_rows for each in (left, right))
+    if not known and not is_empty:
         name = f'samples for "{condition.text}"'
         hint = "take samples of the same time, of several windows"
         got = (left.table.num_rows, right.table.num_rows)
         raise SchemaError(must(name, "rows that meet in their windows", got, hint))
+    if is_empty:  # rows of the table may come, but none is known to match
+        return (0.0, 0.0)
     if len(shares) == 1:
         return (known[0], known[0])
     # A direction in which no rows meet has a window of zero: it adds nothing.
@@ -166,29 +208,27 @@ def _share(
     columns = dict([condition.left, condition.right])
     mine, theirs = (each.table.column(columns[each.source.name]) for each in (one, other))
     if isinstance(condition.predicate, Equal):
-        found = _equal_matches(mine, theirs, begin, end)
+        found = _equal_matches(*equal_keys(condition, mine, theirs), begin, end)
         return float(found / (end - begin).sum())
     is_left = one.source.name == condition.left[0]
-    fits = _compared(condition, is_left=is_left)
-    own, others = _numbers(mine), _numbers(theirs)
+    types = (mine.type, theirs.type) if is_left else (theirs.type, mine.type)
+    test = Test(condition, *types)
+    (own, fine), (others, good) = test.read(mine), test.read(theirs)
     chosen = np.unique(np.linspace(0, own.size - 1, min(_COMPARED, own.size)).astype(np.int64))
     matched = faced = 0
     for row in chosen:
-        window = others[begin[row] : end[row]]
-        matched += int(np.count_nonzero(fits(own[row], window)))
-        faced += window.size
+        window = slice(begin[row], end[row])
+        faced += int(end[row] - begin[row])
+        if fine[row]:
+            pair = (own[row : row + 1], others[window])
+            held = test.holds(*(pair if is_left else pair[::-1]))
+            matched += int(np.count_nonzero(held & good[window]))
     return matched / faced if faced else None
 
 
-def _equal_matches(
-    mine: pa.ChunkedArray, theirs: pa.ChunkedArray, begin: Integers, end: Integers
-) -> int:
+def _equal_matches(mine: pa.Array, theirs: pa.Array, begin: Integers, end: Integers) -> int:
     """Count the rows between `begin` and `end` with an equal value, for each of mine."""
-    kind = plain(mine.type)
-    if kind != plain(theirs.type):
-        numbers = all(pa.types.is_integer(plain(each.type)) for each in (mine, theirs))
-        kind = pa.int64() if numbers else pa.float64()
-    both = pa.concat_arrays([decoded(mine).cast(kind), decoded(theirs).cast(kind)])
+    both = pa.concat_arrays([mine, theirs])
     codes = pc.dictionary_encode(both).indices.fill_null(-1).to_numpy(zero_copy_only=False)
     own, others = codes[: len(mine)].astype(np.int64), codes[len(mine) :].astype(np.int64)
     count = others.size
@@ -198,45 +238,3 @@ def _equal_matches(
         places, own * count + begin
     )
     return int(matches[own >= 0].sum())
-
-
-def _compared(
-    condition: JoinCondition, *, is_left: bool
-) -> Callable[[np.float64, Floats], npt.NDArray[np.bool_]]:
-    """Return the comparison of one value of a side with many of the other."""
-    predicate = condition.predicate
-    tests: dict[str, Callable[[Floats, Floats], npt.NDArray[np.bool_]]] = {
-        "<": np.less,
-        "<=": np.less_equal,
-        "=": np.equal,
-        "!=": np.not_equal,
-        ">": np.greater,
-        ">=": np.greater_equal,
-    }
-
-    def test(left: Floats, right: Floats) -> npt.NDArray[np.bool_]:
-        match predicate:
-            case Within():
-                return np.abs(left - right) <= float(predicate.distance)
-            case Band():
-                step = right - left
-                return (step >= float(predicate.low)) & (step <= float(predicate.high))
-            case Compare():
-                return tests[predicate.operator](left, right)
-        message = f"no such predicate: {predicate!r}"
-        raise AssertionError(message)
-
-    def one_side(own: np.float64, others: Floats) -> npt.NDArray[np.bool_]:
-        mine = np.full(others.size, own)
-        return test(mine, others) if is_left else test(others, mine)
-
-    return one_side
-
-
-def _numbers(column: pa.ChunkedArray) -> Floats:
-    """Return a column as numbers; times as their units, null as NaN."""
-    array = decoded(at_midnight(column))
-    if pa.types.is_timestamp(array.type):
-        array = array.cast(pa.int64())
-    values: Floats = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values

@@ -37,6 +37,8 @@ class Relation:
     duration
         Length of a window by time, in units of time; None otherwise. It holds ``rate * duration``
         rows on average.
+    origin
+        The stream or table that it reads, which several names can have; None if it is `name`.
 
     References
     ----------
@@ -52,6 +54,7 @@ class Relation:
     rate: float
     rows: float | None = None
     duration: float | None = None
+    origin: str | None = None
 
     def __post_init__(self) -> None:
         owner = f'of "{self.name}"'
@@ -75,6 +78,11 @@ class Relation:
     def window(self) -> float:
         """Rows in the window, on average."""
         return self.rows if self.rows is not None else self.rate * (self.duration or 0.0)
+
+    @property
+    def read_from(self) -> str:
+        """The name of the stream or table itself."""
+        return self.name if self.origin is None else self.origin
 
     @property
     def is_table(self) -> bool:
@@ -124,7 +132,10 @@ class Condition:
         As the query says it.
     group
         Conditions of one group follow from each other, such as a.x = b.x, b.x = c.x and
-        a.x = c.x: of a set of relations only so many of them count as connect it.
+        a.x = c.x: of a set of relations only so many of them count as connect its columns.
+    columns
+        Of the left and of the right relation. Where a relation has two columns in a group, as in
+        a.x = b.y AND a.z = b.y, both conditions count.
 
     References
     ----------
@@ -137,6 +148,12 @@ class Condition:
     backward: float | None = None
     text: str = ""
     group: str | None = None
+    columns: tuple[str, str] = ("", "")
+
+    @property
+    def ends(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Relation and column of both sides."""
+        return (self.left, self.columns[0]), (self.right, self.columns[1])
 
     def __post_init__(self) -> None:
         name = f'selectivity of "{self.text or f"{self.left} and {self.right}"}"'
@@ -158,8 +175,8 @@ class QueryModel:
     costs
         Of the operators.
     single
-        Whether one operator can join all relations at once: all conditions are one equality, or
-        one distance.
+        Whether one operator can join all streams at once: all conditions between them are one
+        equality, or one distance.
     project
         Whether a plan ends with a projection.
     joined_last

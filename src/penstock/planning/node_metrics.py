@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from penstock.planning.pipeline import Step
     from penstock.planning.plan import Plan
 
-__all__ = ["NodeMetrics", "modelled_cost", "node_metrics", "work_of"]
+__all__ = ["Counted", "NodeMetrics", "modelled_cost", "node_metrics", "work_of"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,14 @@ class NodeMetrics:
         conditions and windows are tested that it does not test itself.
     cost
         Its work, counted, per unit of time, at the costs of the plan; None where it is not counted.
+    measured
+        Processor time that it took, per unit of time: in a replay the time of this process in the
+        operator; of a join in a streaming query that of Python (`Metrics.seconds`). None for what
+        Spark computes itself: it runs selections, drop boxes and joins with tables in one piece
+        of code with what feeds them.
     modelled
-        What the model says it costs per unit of time; None for joins with tables.
+        What the model says it costs per unit of time. A selection that the plan has above a join
+        counts with the join.
     metrics
         Of the join; None if it is none.
     """
@@ -52,12 +58,33 @@ class NodeMetrics:
     cost: float | None
     modelled: float | None
     metrics: Metrics | None = None
+    measured: float | None = field(default=None, compare=False)
+
+
+@dataclass
+class Counted:
+    """What is counted of one operator while it runs.
+
+    Attributes
+    ----------
+    taken, given
+        Rows, by input, and in all.
+    seconds
+        Processor time.
+    join
+        If it is one of Penstock's.
+    """
+
+    join: ShardSet | None = None
+    taken: dict[str, int] = field(default_factory=dict)
+    given: int = 0
+    seconds: float = 0.0
 
 
 def node_metrics(
     plan: Plan,
     last: Step,
-    counted: Mapping[str, tuple[Mapping[str, int], int, ShardSet | None]],
+    counted: Mapping[str, Counted],
     tables: Mapping[str, Sequence[pa.Table]],
 ) -> tuple[NodeMetrics, ...]:
     """Return what all operators did, inputs before what they feed."""
@@ -66,10 +93,8 @@ def node_metrics(
         make_node(
             plan,
             step,
-            taken=counted[step.name][0],
-            given=counted[step.name][1],
-            metrics=None if (join := counted[step.name][2]) is None else join.metrics(),
-            span=span,
+            counted[step.name],
+            span,
         )
         for step in steps_of(last)
     )
@@ -78,34 +103,36 @@ def node_metrics(
 def make_node(
     plan: Plan,
     step: Step,
-    *,
-    taken: Mapping[str, int],
-    given: int,
-    metrics: Metrics | None,
+    counted: Counted,
     span: float | None,
 ) -> NodeMetrics:
     """Return what one operator did in a span of time; None if that is not known."""
-    is_joined = isinstance(step, Joined)
-    modelled = modelled_cost(plan, step.members, is_joined=is_joined)
-    cost = None
+    modelled = modelled_cost(plan, step.members, is_joined=not isinstance(step, Leaf))
+    metrics = None if counted.join is None else counted.join.metrics()
+    cost = measured = None
     if span:
+        measured = counted.seconds / span
         if metrics is not None:
             single = isinstance(step, Joined) and len(step.inputs) > 2
             cost = work_of(plan, metrics, single=single) / span
         elif isinstance(step, Leaf):
-            tests = sum(taken.values()) * len(step.selections) * step.share
+            tests = sum(counted.taken.values()) * len(step.selections) * step.share
             cost = plan.model.costs.select * tests / span
-    is_known = is_joined or isinstance(step, Leaf)
-    return NodeMetrics(step.name, dict(taken), given, cost, modelled if is_known else None, metrics)
+    return NodeMetrics(
+        step.name, dict(counted.taken), counted.given, cost, modelled, metrics, measured
+    )
 
 
 def modelled_cost(plan: Plan, members: Sequence[str], *, is_joined: bool) -> float:
-    """Return what the model says an operator costs: a join, or the selections of a relation."""
+    """Return what the model says an operator costs: the selections of a relation, or a join.
+
+    Of a join also the selections directly above it.
+    """
     sets = sum(1 << plan.model.index(name) for name in members)
     return sum(
         node.cost
         for node in plan.estimate.nodes
-        if streams_below(node.tree) == sets and isinstance(node.tree, Filter) != is_joined
+        if streams_below(node.tree) == sets and (is_joined or isinstance(node.tree, Filter))
     )
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.errors import SchemaError, must
 from penstock.planning.member_rows import TIME, member_column
+from penstock.planning.parsed import quoted
 from penstock.planning.selection_values import value_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def output_columns(
             continue
         source = stars[name]
         found += [
-            (column, f"`{source.name}`.`{column}`") for column in schemas[source.origin].names
+            (column, f"{quoted(source.name)}.{quoted(column)}")
+            for column in schemas[source.origin].names
         ]
     if time is not None:
         found.append((time, f"`{TIME}`"))
@@ -61,11 +63,14 @@ def selected_columns(parsed: Parsed, schemas: Mapping[str, pa.Schema]) -> set[tu
     """Return the relation and name of each column that the result needs."""
     from sqlglot import exp, parse_one  # noqa: PLC0415  # only queries need it
 
-    return {
-        (column.table, column.name)
+    from penstock.planning.sql_dialect import Spark4, parts_of  # noqa: PLC0415  # as above
+
+    parts = [
+        parts_of(column)
         for text in output_columns(parsed, schemas).values()
-        for column in parse_one(text, dialect="spark").find_all(exp.Column)
-    }
+        for column in parse_one(text, dialect=Spark4).find_all(exp.Column)
+    ]
+    return {(relation, column) for relation, column, *_ in parts}
 
 
 def project(rows: pa.Table, columns: Mapping[str, str]) -> pa.Table:

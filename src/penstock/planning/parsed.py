@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.durations import DurationLike
     from penstock.predicates import Predicate
 
-__all__ = ["JoinCondition", "Parsed", "Source", "StreamSelection"]
+__all__ = ["JoinCondition", "Parsed", "Source", "StreamSelection", "quoted", "spelled"]
+
+
+def quoted(name: str) -> str:
+    """Return a name as Spark's SQL has it in any case, with backticks.
+
+    >>> quoted("x`y")
+    '`x``y`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def spelled(column: tuple[str, str]) -> str:
+    """Return relation and column in SQL, with backticks where they are needed.
+
+    >>> spelled(("a", "x")), spelled(("a", "x y"))
+    ('a.x', 'a.`x y`')
+    """
+    return ".".join(
+        each if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", each) else quoted(each) for each in column
+    )
 
 
 @dataclass(frozen=True)
@@ -26,12 +47,15 @@ class Source:
         Size of a window by rows, ``[ROWS n]``.
     duration
         Length of a window by time, ``[RANGE ...]``.
+    place
+        Line and column of it.
     """
 
     name: str
     origin: str
     rows: int | None = None
     duration: DurationLike | None = None
+    place: str = field(default="", compare=False)
 
     @property
     def is_table(self) -> bool:
@@ -81,6 +105,8 @@ class JoinCondition:
         As the query says it.
     follows
         Whether it is not in the query, but follows from equalities that are.
+    place
+        Line and column of it, or of an equality from which it follows.
     """
 
     left: tuple[str, str]
@@ -88,6 +114,7 @@ class JoinCondition:
     predicate: Predicate
     text: str
     follows: bool = False
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

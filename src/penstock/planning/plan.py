@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
 from penstock.planning.choose import Choice, choose, fits
-from penstock.planning.drop_boxes import DropBoxes, keep_within
+from penstock.planning.drop_boxes import DropBoxes, NotWithinError, keep_within
 from penstock.planning.estimate import Estimator, PlanEstimate
 from penstock.planning.plan_text import plan_lines, processor_words, time_words
 from penstock.planning.search import Search, plans_by_split
-from penstock.planning.tree import short
+from penstock.planning.tree import nodes_of, short, streams_below
 from penstock.planning.waiting import waiting_of
 from penstock.wording import about, percent
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from penstock.budget import Budget
     from penstock.planning.model import QueryModel
     from penstock.planning.node_metrics import NodeMetrics
+    from penstock.planning.parsed import Source
     from penstock.planning.query import Query
     from penstock.planning.run_replay import PlanReplay
     from penstock.planning.tree import Tree
 
-__all__ = ["Plan", "plan_for", "ranked_plans"]
+__all__ = ["FILL", "Plan", "plan_for", "ranked_plans"]
+
+FILL = 0.01
+"""Share that a plan keeps of a stream with a window by rows, at least, so that it fills."""
 
 # Above this the queues of random arrivals are too long for a figure to mean anything.
 _BUSY = 0.999
@@ -76,12 +80,13 @@ class Plan:
     @property
     def feasible(self) -> bool:
         """Whether the plan keeps up with nothing dropped, within its memory."""
-        return fits(self.full.cost, self.bound) and self.fits_memory
+        full = self.full
+        return fits(full.cost, self.bound) and (self.rows is None or fits(full.memory, self.rows))
 
     @property
     def fits_memory(self) -> bool:
-        """Whether its windows fit."""
-        return self.rows is None or fits(self.full.memory, self.rows)
+        """Whether its windows fit, behind its drop boxes."""
+        return self.rows is None or fits(self.memory, self.rows)
 
     @property
     def kept(self) -> Mapping[str, float]:
@@ -110,22 +115,56 @@ class Plan:
 
     @property
     def why(self) -> str:
-        """Whether it is feasible, and why, in a sentence."""
+        """Whether it is feasible, and why, in a sentence; and whether it can be run."""
+        return self._verdict + (f"; {self.why_not_run}" if self.why_not_run else "")
+
+    @property
+    def why_not_run(self) -> str:
+        """Why the plan cannot be run, only compared; empty if it can be."""
+        streams = {name for name, each in self._sources.items() if not each.is_table}
+        for node in nodes_of(self.tree):
+            below = streams_below(node)
+            members = {name for at, name in enumerate(self.model.names) if below >> at & 1}
+            by_rows = [name for name in members if self._sources[name].rows is not None]
+            if by_rows and len(members) > 1 and not streams <= members:
+                return (
+                    f'it cannot be run, since "{min(by_rows)}" has a window by rows '
+                    "and is not joined last"
+                )
+        return ""
+
+    @property
+    def _sources(self) -> Mapping[str, Source]:
+        return {source.name: source for source in self.query.parsed.sources}
+
+    @property
+    def _verdict(self) -> str:
         full = self.full
         needed, allowed = processor_words(full.cost), processor_words(self.bound)
         of_a = "" if full.cost >= 10 else " of a processor"
-        if not self.fits_memory:
-            return (
-                f"not feasible: every plan keeps at least {about(full.memory)} rows, and "
-                f"{about(self.rows or 0)} are allowed; shorten windows"
-            )
-        if fits(full.cost, self.bound):
+        time = f"need {needed}{of_a}, and {allowed} is allowed"
+        if self.feasible:
             room = "" if self.rows is None else f", {about(full.memory)} of {about(self.rows)} rows"
-            return f"feasible: it needs {needed}{of_a}, and {allowed} is allowed{room}"
-        return (
-            f"not feasible without dropping rows: it would need {needed}{of_a}, and "
-            f"{allowed} is allowed; with drop boxes it gives {percent(self.recall)} of the results"
-        )
+            return f"feasible: it needs {time.removeprefix('need ')}{room}"
+        reasons = [] if fits(full.cost, self.bound) else [time]
+        if self.rows is not None and not fits(self.memory, self.rows):
+            also = f"; without drop boxes it would also {time}" if reasons else ""
+            return (
+                f"not feasible: with any drop boxes it keeps at least {about(self._least_memory)} "
+                f"rows, and {about(self.rows)} are allowed; shorten windows{also}"
+            )
+        if self.rows is not None and not fits(full.memory, self.rows):
+            reasons.append(f"keep {about(full.memory)} rows, and {about(self.rows)} are allowed")
+        left = f"with drop boxes it gives {percent(self.recall)} of the results"
+        if not full.rate:
+            left = "the statistics say that it has no results, so that no stream is preferred"
+        return f"not feasible without dropping rows: it would {', and '.join(reasons)}; {left}"
+
+    @property
+    def _least_memory(self) -> float:
+        """Rows that it keeps if next to nothing is kept of any stream."""
+        nothing = dict.fromkeys(self.boxes.kept, 0.0)
+        return Estimator(self.model).estimate_kept(self.tree, nothing).memory
 
     def replay(
         self,
@@ -319,11 +358,14 @@ def plan_for(
 ) -> Plan:
     """Return the best plan; see `Query.optimize`."""
     bound, rows = _limits(budget, processors)
-    choice = choose(model, bound, rows=rows, weights=weights, minimum=minimum)
+    choice = choose(model, bound, rows=rows, weights=weights, minimum=minimum, fill=FILL)
     if choice is None:
-        tree = Search(model, memory_price=1.0, cost_weight=0.0).best()
+        # Windows by rows are too long for any plan: the one that comes nearest to the limit.
+        nothing = model.kept(dict.fromkeys(model.names, 0.0))
+        tree = Search(nothing, memory_price=1.0, cost_weight=0.0).best()
         full = Estimator(model).estimate(tree)
-        choice = Choice(tree, full, keep_within(full, model, max(bound, full.cost)))
+        boxes = keep_within(full, model, bound, weights=weights, minimum=minimum, fill=FILL)
+        choice = Choice(tree, full, boxes)
     return Plan(query, model, choice.tree, choice.boxes, bound, rows)
 
 
@@ -340,10 +382,24 @@ def ranked_plans(
     bound, rows = _limits(budget, processors)
     estimator = Estimator(model)
     plans = []
+    refused: list[NotWithinError] = []
     for tree in plans_by_split(model):
         full = estimator.estimate(tree)
-        boxes = keep_within(full, model, bound, weights=weights, minimum=minimum)
-        plans.append(Plan(query, model, tree, boxes, bound, rows))
+        # Where windows by rows are too long, drop boxes are only for the time that there is.
+        for limit in (rows, None):
+            try:
+                boxes = keep_within(
+                    full, model, bound, rows=limit, weights=weights, minimum=minimum, fill=FILL
+                )
+            except NotWithinError as error:
+                if error.is_hopeless:
+                    continue
+                refused.append(error)
+            else:
+                plans.append(Plan(query, model, tree, boxes, bound, rows))
+            break
+    if not plans:
+        raise min(refused, key=lambda each: each.excess)
     # Rounding must not decide between plans that give the same.
     return sorted(
         plans,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.planning.drop_boxes import keep_within
+from penstock.planning.plan import FILL
 from penstock.planning.plan_text import node_words, processor_words
 from penstock.planning.tree import inputs_of, short
 from penstock.report.plan_plots import OutputCurve, TreeBox, save_plan_plot
@@ -44,7 +45,7 @@ def draw_plans(picture: Path, plans: Sequence[Plan]) -> None:
         OutputCurve(
             short(each.tree, each.model.names),
             processors,
-            np.array([keep_within(each.full, each.model, float(x)).rate for x in processors]),
+            np.array([_rate(each, float(x)) for x in processors]),
         )
         for each in plans
     ]
@@ -57,6 +58,10 @@ def draw_plans(picture: Path, plans: Sequence[Plan]) -> None:
         title="How much does each plan give with less of a processor?",
         subtitle=_subtitle(chosen),
     )
+
+
+def _rate(plan: Plan, bound: float) -> float:
+    return keep_within(plan.full, plan.model, bound, fill=FILL).rate
 
 
 def _subtitle(chosen: Plan) -> str:

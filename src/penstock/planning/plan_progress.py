@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.join import progress
 from penstock.planning.node_metrics import NodeMetrics, modelled_cost, work_of
-from penstock.planning.tree import Filter, Read, Single, inputs_of
+from penstock.planning.tree import Filter, Read, Single, inputs_of, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,11 +63,13 @@ def plan_progress(plan: Plan, query: StreamingQuery, name: str) -> tuple[NodeMet
         if not is_joined:
             found.append(_stream(plan, members[0], known, name, span))
             continue
-        single = isinstance(_bare(plan.tree), Single)
+        single = any(isinstance(each, Single) for each in nodes_of(plan.tree))
         work = work_of(plan, metrics[members], single=single)
+        seconds = metrics[members].seconds
         before = known.before.get(joins[members])
         if before is not None:
             work -= work_of(plan, before, single=single)
+            seconds -= before.seconds
         found.append(
             NodeMetrics(
                 "+".join(members),
@@ -76,6 +78,7 @@ def plan_progress(plan: Plan, query: StreamingQuery, name: str) -> tuple[NodeMet
                 None if span is None else work / span,
                 modelled_cost(plan, members, is_joined=True),
                 metrics[members],
+                None if span is None else seconds / span,
             )
         )
     return _as_taken(found)
@@ -121,12 +124,6 @@ def _latest(metrics: Iterable[Metrics]) -> float | None:
         if stream.latest is not None
     ]
     return max(times, default=None)
-
-
-def _bare(tree: Tree) -> Tree:
-    while isinstance(tree, Filter):
-        tree = tree.below
-    return tree
 
 
 def _operators(plan: Plan, tree: Tree) -> Iterator[tuple[tuple[str, ...], bool]]:

@@ -94,37 +94,61 @@ def node_words(
                 figures.append(f"window of {about(node.window)} rows")
             share = kept.get(source.name, 1.0)
             if share < _NOTHING:
-                figures = ["drop box keeps nothing"]
+                empty = ", so that its window stays empty" if source.rows is not None else ""
+                figures = [f"drop box keeps nothing{empty}"]
             elif share < _ALL:
                 figures.append(f"drop box keeps {percent(share)}")
+                if source.rows is not None and node.rate:
+                    figures.append(f"full after {about(source.rows / node.rate)} s")
             return words, ", ".join(figures)
         case Filter(selection=selection):
             words = f"select {model.selections[selection].text}"
         case Pair(left=left, right=right):
             words = _on(model, streams_below(left), streams_below(right))
         case _:
-            words = "join all at once on " + " AND ".join(
-                each.text for each in parsed.conditions if not each.follows
-            )
+            words = f"join all at once on {_inside(model, streams_below(tree))}"
     figures.append(f"cost {processor_words(node.cost)}")
     if node.memory:
         figures.append(f"keeps {about(node.memory)} rows")
     return words, ", ".join(figures)
 
 
+def _inside(model: QueryModel, sets: int) -> str:
+    """Return the conditions between the relations of a set, without those that follow."""
+    same: dict[tuple[str, str], int] = {}
+    among = [
+        each
+        for each in model.conditions
+        if sets >> model.index(each.left) & 1 and sets >> model.index(each.right) & 1
+    ]
+    found = [each.text for each in among if each.group is None or _unite(same, *each.ends)]
+    return " AND ".join(found)
+
+
 def _on(model: QueryModel, left: int, right: int) -> str:
-    """Return the conditions between two sides, of one equality each only the first."""
-    found: list[str] = []
-    groups: set[str] = set()
+    """Return the conditions between two sides, without those that follow from others."""
+    # Columns that are known to be equal have one number, also those on one side.
+    same: dict[tuple[str, str], int] = {}
+    across = []
     for each in model.conditions:
         one, other = 1 << model.index(each.left), 1 << model.index(each.right)
-        if not ((one & left and other & right) or (one & right and other & left)):
-            continue
-        if each.group is None or each.group not in groups:
-            found.append(each.text)
-        if each.group is not None:
-            groups.add(each.group)
+        if (one & left and other & right) or (one & right and other & left):
+            across.append(each)
+        elif each.group is not None and not ((one | other) & ~left and (one | other) & ~right):
+            _unite(same, *each.ends)
+    found = [each.text for each in across if each.group is None or _unite(same, *each.ends)]
     return f"join on {' AND '.join(found)}" if found else "product"
+
+
+def _unite(same: dict[tuple[str, str], int], one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Note that two columns are equal; return whether that is new."""
+    numbers = [same.setdefault(each, len(same)) for each in (one, other)]
+    if numbers[0] == numbers[1]:
+        return False
+    for column, number in same.items():
+        if number == numbers[1]:
+            same[column] = numbers[0]
+    return True
 
 
 def processor_words(cost: float) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.columns import decoded, plain
+from penstock.columns import plain
 from penstock.engine.values import common_values
+from penstock.planning.equal_keys import equal_keys
 from penstock.predicates import Band, Compare, Equal, Within
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from penstock.planning.parsed import JoinCondition
     from penstock.predicates import Predicate
 
-    Values = npt.NDArray[np.generic]
+    Values = npt.NDArray[Any]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["check_condition", "holds"]
+__all__ = ["Test", "check_condition", "holds"]
 
 # Differences of whole numbers up to this are whole numbers of 64 bits.
 _FAR = 2**61
@@ -68,23 +69,47 @@ def holds(condition: JoinCondition, left: pa.ChunkedArray, right: pa.ChunkedArra
     >>> holds(near, pa.chunked_array([[1, 5, None]]), pa.chunked_array([[3, 9, 1]])).tolist()
     [True, False, False]
     """
-    predicate = condition.predicate
-    if isinstance(predicate, Equal):
-        same = pc.fill_null(pc.equal(decoded(left), decoded(right)), fill_value=False)
+    if isinstance(condition.predicate, Equal):
+        same = pc.fill_null(pc.equal(*equal_keys(condition, left, right)), fill_value=False)
         return np.asarray(same.to_numpy(zero_copy_only=False), np.bool_)
-    scale = _scale(condition, left.type, right.type)
-    (x, fine), (y, good) = scale.read(left), scale.read(right)
-    valid: Mask = fine & good
-    if isinstance(predicate, Compare):
-        return valid & _COMPARISONS[predicate.operator](x, y)
-    low, high = _bounds(predicate, scale)
-    if x.dtype.kind == "f":
-        valid &= np.isfinite(x) & np.isfinite(y)
-        x, y = np.where(valid, x, 0.0), np.where(valid, y, 0.0)
-    elif max(_size(x), _size(y), abs(low), abs(high)) > _FAR:
-        x, y = x.astype(object), y.astype(object)
-    step = y - x
-    return valid & np.asarray((step >= low) & (step <= high), np.bool_)
+    test = Test(condition, left.type, right.type)
+    (x, fine), (y, good) = test.read(left), test.read(right)
+    return fine & good & test.holds(x, y)
+
+
+class Test:
+    """A condition that is no equality, on values as the engine reads them.
+
+    Parameters
+    ----------
+    condition
+        Between two relations.
+    left, right
+        Types of its columns.
+    """
+
+    def __init__(self, condition: JoinCondition, left: pa.DataType, right: pa.DataType) -> None:
+        self._predicate = condition.predicate
+        self._scale = _scale(condition, left, right)
+
+    def read(self, column: pa.ChunkedArray) -> tuple[Values, Mask]:
+        """Return the values of a column, and which can fulfil the condition."""
+        values, good = self._scale.read(column)
+        if values.dtype.kind == "f" and not isinstance(self._predicate, Compare):
+            good = good & np.isfinite(values)
+            values = np.where(good, values, 0.0)
+        return values, good
+
+    def holds(self, x: Values, y: Values) -> Mask:
+        """Return for which values of the two columns it holds; `x` may be a single one."""
+        if isinstance(self._predicate, Compare):
+            return _COMPARISONS[self._predicate.operator](x, y)
+        low, high = _bounds(self._predicate, self._scale)
+        is_whole = x.dtype.kind != "f"
+        if is_whole and max(_size(x), _size(y), abs(low), abs(high)) > _FAR:
+            x, y = x.astype(object), y.astype(object)
+        step = y - x
+        return np.asarray((step >= low) & (step <= high), np.bool_)
 
 
 def _bounds(predicate: Predicate, scale: ValueScale) -> tuple[int | float, int | float]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,14 +17,14 @@ from penstock.engine.times import common_scale
 from penstock.errors import SchemaError, must
 from penstock.planning.drop_hash import kept_rows
 from penstock.planning.member_rows import SELECTED, TIME, with_keys
-from penstock.planning.node_metrics import NodeMetrics, node_metrics
+from penstock.planning.node_metrics import Counted, NodeMetrics, node_metrics
 from penstock.planning.output import output_columns, project
 from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
 from penstock.planning.selection_values import selected_rows
 from penstock.planning.table_join import join_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from penstock.planning.pipeline import Step
     from penstock.planning.plan import Plan
@@ -80,7 +82,7 @@ def replay_plan(
         running.begin(batch, last=ended and number == count)
         results.append(project(running.composed(last), columns))
     whole = pa.concat_tables(results, promote_options="permissive")
-    return PlanReplay(whole, node_metrics(plan, last, running.counted(), moving))
+    return PlanReplay(whole, node_metrics(plan, last, running.counted, moving))
 
 
 class _Running:
@@ -91,6 +93,7 @@ class _Running:
         self._seed = seed
         self._stored = stored
         self._tables: dict[str, pa.Table] = {}  # steps without streams, which never change
+        self.counted = {step.name: Counted() for step in steps_of(last)}
         self._joins = {
             step.name: ShardSet(
                 step.join,
@@ -100,21 +103,14 @@ class _Running:
             for step in steps_of(last)
             if isinstance(step, Joined)
         }
-        self._taken: dict[str, dict[str, int]] = {step.name: {} for step in steps_of(last)}
-        self._given = dict.fromkeys(self._taken, 0)
+        for name, join in self._joins.items():
+            self.counted[name].join = join
         self._batch: Mapping[str, pa.Table] = {}
         self._ended = False
 
     def begin(self, batch: Mapping[str, pa.Table], *, last: bool) -> None:
         """Take the rows of a micro-batch."""
         self._batch, self._ended = batch, last
-
-    def counted(self) -> dict[str, tuple[dict[str, int], int, ShardSet | None]]:
-        """Return what each step took, what it gave, and its join."""
-        return {
-            name: (taken, self._given[name], self._joins.get(name))
-            for name, taken in self._taken.items()
-        }
 
     def _rows(self, step: Step) -> pa.Table:
         """Return the rows that a step gives in this batch, as a join takes them."""
@@ -126,7 +122,7 @@ class _Running:
             rows = self._enrich(step)
         else:
             rows = self._join(step)
-        self._given[step.name] += rows.num_rows
+        self.counted[step.name].given += rows.num_rows
         if step.stream is None:
             self._tables[step.name] = rows
         return rows
@@ -151,13 +147,15 @@ class _Running:
         if table is None:
             return leaf.row_schema.empty_table()
         self._take(leaf, origin, table)
+        with self._timed(leaf):
+            return self._kept(leaf, table)
+
+    def _kept(self, leaf: Leaf, table: pa.Table) -> pa.Table:
+        """Return what the drop box and the selections of a relation leave of its rows."""
         if leaf.share < 1:
             table = table.filter(kept_rows(table, leaf.name, leaf.share, self._seed))
-        masks = [selected_rows(text, table) for text in leaf.selections]
-        chosen = np.logical_and.reduce(
-            [np.ones(table.num_rows, np.bool_), *(np.asarray(mask, np.bool_) for mask in masks)]
-        )
-        if masks and not leaf.marks:
+        chosen = selected_rows(leaf.selections, table)
+        if leaf.selections and not leaf.marks:
             table = table.filter(pa.array(chosen))
         rows = table.select(leaf.schema.names)
         for name in leaf.constants:
@@ -168,7 +166,8 @@ class _Running:
         left, right = (self.composed(each) for each in step.inputs)
         for each, rows in zip(step.inputs, (left, right), strict=True):
             self._take(step, each.name, rows)
-        return with_keys(join_rows(left, right, step.conditions), step.keys)
+        with self._timed(step):
+            return with_keys(join_rows(left, right, step.conditions), step.keys)
 
     def _join(self, step: Joined) -> pa.Table:
         batch = {each.name: self._rows(each) for each in step.inputs}
@@ -177,15 +176,23 @@ class _Running:
         told = {each.name: self._complete_until(each) for each in step.inputs}
         known = {name: until for name, until in told.items() if until is not None}
         join = self._joins[step.name]
-        pieces = list(join.pieces(batch, last=self._ended, told=known))
-        made = [step.rows(piece) for piece in pieces]
-        return pa.concat_tables([step.row_schema.empty_table(), *made])
+        with self._timed(step):
+            pieces = list(join.pieces(batch, last=self._ended, told=known))
+            made = [step.rows(piece) for piece in pieces]
+            return pa.concat_tables([step.row_schema.empty_table(), *made])
 
     def _complete_until(self, step: Step) -> float | None:
         while isinstance(step, Enriched):
             step = step.inputs[0]
         return self._joins[step.name].complete_until() if isinstance(step, Joined) else None
 
+    @contextmanager
+    def _timed(self, step: Step) -> Iterator[None]:
+        """Count the processor time of what a step does itself."""
+        began = clock.process_time()
+        yield
+        self.counted[step.name].seconds += clock.process_time() - began
+
     def _take(self, step: Step, name: str, rows: pa.Table) -> None:
-        taken = self._taken[step.name]
+        taken = self.counted[step.name].taken
         taken[name] = taken.get(name, 0) + rows.num_rows

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.errors import SchemaError, must
+from penstock.planning.condition_sql import condition_sql
 from penstock.planning.drop_hash import hashed_columns, threshold
 from penstock.planning.member_rows import SELECTED, TIME
 from penstock.planning.output import output_columns
+from penstock.planning.parsed import quoted
 from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
 from penstock.planning.plan_progress import join_name, kept_name, read_name
 
@@ -57,7 +59,7 @@ def run_plan(
         frames, schemas, shards, last, names, name=name, seed=seed, has_time=time is not None
     )
     rows = running.composed(last)
-    return rows.selectExpr(*(f"{text} AS {_quoted(each)}" for each, text in columns.items()))
+    return rows.selectExpr(*(f"{text} AS {quoted(each)}" for each, text in columns.items()))
 
 
 class _Running:
@@ -97,11 +99,11 @@ class _Running:
         rows = self._rows(step)
         if not isinstance(step, Leaf):
             return rows
-        inside = ", ".join(map(_quoted, step.row_schema.names))
-        columns = [f"struct({inside}) AS {_quoted(step.name)}"]
+        inside = ", ".join(map(quoted, step.row_schema.names))
+        columns = [f"struct({inside}) AS {quoted(step.name)}"]
         if step.stream is not None:
             kind = step.row_schema.field(step.stream.time).type
-            columns.append(f"{_as_time(_quoted(step.stream.time), kind)} AS {TIME}")
+            columns.append(f"{_as_time(quoted(step.stream.time), kind)} AS {TIME}")
         return rows.selectExpr(*columns)
 
     def _read(self, leaf: Leaf) -> DataFrame:
@@ -114,8 +116,8 @@ class _Running:
             rows = rows.filter(text)
         if leaf.share < 1 or leaf.selections:
             rows = self._counted(rows, leaf, kept_name)
-        columns = [_quoted(each) for each in leaf.schema.names]
-        columns += [f"CAST(0 AS INT) AS {_quoted(each)}" for each in leaf.constants]
+        columns = [quoted(each) for each in leaf.schema.names]
+        columns += [f"CAST(0 AS INT) AS {quoted(each)}" for each in leaf.constants]
         if leaf.marks:
             holds = " AND ".join(f"({text})" for text in leaf.selections)
             columns.append(f"COALESCE({holds}, FALSE) AS {SELECTED}")
@@ -141,23 +143,21 @@ class _Running:
         parts = [self._condition(each, step) for each in step.conditions]
         member = step.inputs[1].members[0]
         rows = join_with_table(left, right, " AND ".join(parts) or "TRUE", member)
-        columns = [_quoted(each) for each in step.members]
+        columns = [quoted(each) for each in step.members]
         columns += [TIME] if step.stream is not None else []
         for key in step.keys:
             value = "CAST(0 AS INT)"
             if key.relation is not None and key.column is not None:
-                value = f"{_quoted(key.relation)}.{_quoted(key.column)}"
-            columns.append(f"{value} AS {_quoted(key.name)}")
+                value = f"{quoted(key.relation)}.{quoted(key.column)}"
+            columns.append(f"{value} AS {quoted(key.name)}")
         return rows.selectExpr(*columns, *([COMPLETE] if COMPLETE in rows.columns else []))
 
     def _condition(self, condition: JoinCondition, step: Enriched) -> str:
-        """Return a condition in SQL that never holds for NaN, as in Penstock's own joins."""
-        parts = [f"({condition.text})"]
-        for relation, column in (condition.left, condition.right):
-            kind = step.row_schema.field(relation).type.field(column).type
-            if pa.types.is_floating(kind):
-                parts.append(f"NOT isnan({_quoted(relation)}.{_quoted(column)})")
-        return " AND ".join(parts)
+        left, right = (
+            step.row_schema.field(relation).type.field(column).type
+            for relation, column in (condition.left, condition.right)
+        )
+        return condition_sql(condition, left, right)
 
     def _join(self, step: Joined) -> DataFrame:
         from penstock.spark import stream  # noqa: PLC0415  # only this needs Spark
@@ -191,7 +191,7 @@ def drop_box(leaf: Leaf, schema: pa.Schema, seed: int) -> str:
     if leaf.share <= 0:
         return "FALSE"
     name = leaf.name.replace("\\", "\\\\").replace("'", "\\'")
-    columns = ", ".join([f"{seed}L", f"'{name}'", *map(_quoted, hashed_columns(schema))])
+    columns = ", ".join([f"{seed}L", f"'{name}'", *map(quoted, hashed_columns(schema))])
     return f"xxhash64({columns}) < {threshold(leaf.share)}L"
 
 
@@ -221,10 +221,6 @@ def _check_frames(plan: Plan, frames: object, *, streaming: bool) -> None:
             why = "it is a stored table" if origins[name] else "see Plan.batch and Plan.stream"
             got = kinds[frame.isStreaming]
             raise SchemaError(must(f'frame of "{name}"', kinds[wanted], got, why))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _as_time(column: str, kind: pa.DataType) -> str:

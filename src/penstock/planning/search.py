@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,8 @@ from penstock.planning.estimate import Estimator
 from penstock.planning.tree import Filter, Pair, Read, Single, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from penstock.planning.model import QueryModel
 
 __all__ = [
@@ -32,6 +36,10 @@ _MOST_PLACED = 5
 _MOST_WORK = 1 << 23
 # Ways to divide sets, times sets of selections, that are compared at once.
 _AT_ONCE = 1 << 20
+# Stored tables that a single operator is joined with in every order.
+_MOST_TABLES = 4
+# Where a selection can be in a plan with a single operator.
+_AT_ITS_STREAM, _ABOVE_STREAMS, _ON_TOP = range(3)
 
 
 @dataclass(frozen=True)
@@ -109,25 +117,40 @@ def plans_by_split(model: QueryModel) -> list[Tree]:
 
 
 def single_plans(model: QueryModel) -> list[Tree]:
-    """Return the plans that join all relations in one operator: none if there cannot be one.
+    """Return the plans that join all streams in one operator: none if there cannot be one.
 
-    Cheap selections are at their streams. Of the others any may be above the operator.
+    Stored tables are joined with what it gives, in every order. Cheap selections are at their
+    relations. Of the others any may be above the operator, or above all joins.
     """
-    if not model.single or len(model.relations) < 2:
+    numbers = range(len(model.relations))
+    streams = [at for at in numbers if not model.relations[at].is_table]
+    tables = [at for at in numbers if at not in streams]
+    if not model.single or len(streams) < 2:
         return []
     pushed, placed = pushed_and_placed(model)
+    places = (_AT_ITS_STREAM, _ABOVE_STREAMS, *([_ON_TOP] if tables else []))
     plans: list[Tree] = []
-    for mask in range(1 << len(placed)):
-        above = [each for bit, each in enumerate(placed) if mask >> bit & 1]
-        below = [*pushed, *(each for each in placed if each not in above)]
-        tree: Tree = Single(
-            tuple(
-                select_in_order(model, Read(at), [each for each in below if _at(model, each) == at])
-                for at in range(len(model.relations))
-            )
-        )
-        plans.append(select_in_order(model, tree, above))
+    for chosen in product(places, repeat=len(placed)):
+
+        def placed_at(where: int, chosen: tuple[int, ...] = chosen) -> list[int]:
+            return [each for each, place in zip(placed, chosen, strict=True) if place == where]
+
+        below = [*pushed, *placed_at(_AT_ITS_STREAM)]
+        read = [
+            select_in_order(model, Read(at), [each for each in below if _at(model, each) == at])
+            for at in numbers
+        ]
+        single: Tree = Single(tuple(read[at] for at in streams))
+        single = select_in_order(model, single, placed_at(_ABOVE_STREAMS))
+        for order in _orders(tables):
+            tree = reduce(Pair, (read[at] for at in order), single)
+            plans.append(select_in_order(model, tree, placed_at(_ON_TOP)))
     return plans
+
+
+def _orders(tables: list[int]) -> Iterable[Sequence[int]]:
+    """Return the orders in which tables are joined; that of the query if there are many."""
+    return permutations(tables) if len(tables) <= _MOST_TABLES else [tables]
 
 
 class _Table:

@@ -1,32 +1,44 @@
-"""Selections on Arrow tables: the part of Spark's SQL that a sample can be tested with."""
+"""Expressions on Arrow tables: the part of Spark's SQL that runs without Spark."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import SchemaError, must
+from penstock.planning.spark_values import NoValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    ColumnOf: TypeAlias = Callable[[str, str], pa.ChunkedArray]
+    import numpy.typing as npt
+
+    from penstock.planning.spark_values import ColumnOf, Value
 
 __all__ = ["selected_rows", "selected_share", "value_of"]
 
+_WITHOUT_SPARK = "use plan.batch or plan.stream, or compute it from the result"
 
-def selected_share(text: str, table: pa.Table) -> float:
+
+class _UndefinedError(SchemaError):
+    """Raised if an expression has no value for some row."""
+
+
+def selected_share(text: str, table: pa.Table, before: Sequence[str] = ()) -> float:
     """Return the share of a table's rows for which an expression is true.
 
     Parameters
     ----------
     text
-        An expression over the table's columns: comparisons, arithmetic, AND, OR, NOT, IN,
-        BETWEEN, LIKE, IS NULL, ABS, UPPER, LOWER and LENGTH.
+        An expression over the table's columns; see `value_of`.
     table
         The rows.
+    before
+        Expressions that are tested first. If this one has no value for all rows, as a quotient with
+        a divisor of zero, the share is that of the rows for which they are true.
 
     Raises
     ------
@@ -39,22 +51,22 @@ def selected_share(text: str, table: pa.Table) -> float:
     >>> selected_share("b.price > 10 AND b.site LIKE 'b%'", table)
     0.5
     """
+    hint = f'give its share: measure(tables, selectivities={{"{text}": ...}})'
+    chosen = np.ones(table.num_rows, np.bool_)
     try:
-        holds = _value_of(text, lambda _, name: table.column(name))
-        if not isinstance(holds, pa.ChunkedArray | pa.Array):
-            return 1.0 if holds.as_py() else 0.0
-        true = int(pc.sum(holds.cast(pa.int64())).as_py() or 0)
-    except (pa.ArrowException, KeyError, NotImplementedError) as error:
-        hint = f'give its share: selectivities={{"{text}": ...}}'
-        why = " ".join(str(error).split())
-        raise SchemaError(
-            must(f'condition "{text}"', f"one that a sample can be tested with ({why})", text, hint)
-        ) from error
-    return true / max(int(table.num_rows), 1)
+        holds = _value_or_error(text, _columns_where(table, chosen), hint)
+    except _UndefinedError:
+        chosen = selected_rows(before, table)
+        holds = _value_or_error(text, _columns_where(table, chosen), hint)
+    if isinstance(holds, pa.Scalar):
+        return 1.0 if holds.as_py() else 0.0
+    return int(pc.sum(holds.cast(pa.int64())).as_py() or 0) / max(int(chosen.sum()), 1)
 
 
-def selected_rows(text: str, table: pa.Table) -> pa.ChunkedArray | pa.Array:
-    """Return for which rows of a table an expression is true; null is false.
+def selected_rows(texts: Sequence[str], table: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return for which rows of a table all expressions are true; null is false.
+
+    Each is computed only for rows for which those before it are true, as Spark's filters do.
 
     Raises
     ------
@@ -63,103 +75,59 @@ def selected_rows(text: str, table: pa.Table) -> pa.ChunkedArray | pa.Array:
 
     Examples
     --------
-    >>> selected_rows("b.price > 10", pa.table({"price": [5, 20, None]})).to_pylist()
-    [False, True, False]
+    >>> table = pa.table({"price": [5, 20, None, 0]})
+    >>> selected_rows(["b.price <> 0", "100 / b.price > 10"], table).tolist()
+    [True, False, False, False]
     """
-    holds = value_of(text, lambda _, name: table.column(name))
-    if not isinstance(holds, pa.ChunkedArray | pa.Array):
-        return pa.repeat(pa.scalar(bool(holds.as_py())), table.num_rows)
-    return pc.fill_null(holds, fill_value=False)
+    chosen = np.ones(table.num_rows, np.bool_)
+    for text in texts:
+        holds = value_of(text, _columns_where(table, chosen))
+        if isinstance(holds, pa.Scalar):
+            chosen &= bool(holds.as_py())
+        else:
+            chosen[chosen] = pc.fill_null(holds, fill_value=False).to_numpy(zero_copy_only=False)
+    return chosen
 
 
-def value_of(text: str, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- Arrow has no types
-    """Return the values of an expression.
+def _columns_where(table: pa.Table, chosen: npt.NDArray[np.bool_]) -> ColumnOf:
+    if chosen.all():
+        return lambda _, name: table.column(name)
+    mask = pa.array(chosen)
+    return lambda _, name: table.column(name).filter(mask)
+
+
+def value_of(text: str, column_of: ColumnOf) -> Value:
+    """Return the values of an expression, as Spark computes them in its ANSI mode.
 
     Parameters
     ----------
     text
-        As in `selected_share`.
+        Comparisons, arithmetic, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, IF, COALESCE,
+        NULLIF, CAST, ABS, UPPER, LOWER, LENGTH, CONCAT, and fields of structs. A quotient is
+        a double, also of decimals.
     column_of
         Returns a column, by the names of its relation and of itself.
 
     Raises
     ------
     SchemaError
-        If the expression has functions that only Spark has, or does not fit the columns' types.
+        If the expression has functions that only Spark has, or does not fit the columns' types; or
+        if it has no value for some row, such as a quotient with a divisor of zero.
     """
+    return _value_or_error(text, column_of, _WITHOUT_SPARK)
+
+
+def _value_or_error(text: str, column_of: ColumnOf, hint: str) -> Value:
+    from penstock.planning.sql_values import evaluate  # noqa: PLC0415  # only queries need sqlglot
+
     try:
-        return _value_of(text, column_of)
+        return evaluate(text, column_of)
+    except NoValueError as error:
+        why = f"{error}, for which Spark raises an error, too: leave such rows out, say with CASE"
+        raise _UndefinedError(
+            must(f'expression "{text}"', "defined for all rows", text, why)
+        ) from error
     except (pa.ArrowException, KeyError, NotImplementedError) as error:
-        hint = "use plan.batch or plan.stream, or compute it from the result"
         why = " ".join(str(error).split())
         requirement = f"one that runs without Spark ({why})"
         raise SchemaError(must(f'expression "{text}"', requirement, text, hint)) from error
-
-
-def _value_of(text: str, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- as above
-    from sqlglot import parse_one  # noqa: PLC0415  # only queries need it
-
-    return _value(parse_one(text, dialect="spark"), column_of)
-
-
-def _value(node: Any, column_of: ColumnOf) -> Any:  # noqa: ANN401 -- as above
-    from sqlglot import exp  # noqa: PLC0415  # as above
-
-    binary: dict[type, Callable[[Any, Any], Any]] = {
-        exp.EQ: pc.equal,
-        exp.NEQ: pc.not_equal,
-        exp.LT: pc.less,
-        exp.LTE: pc.less_equal,
-        exp.GT: pc.greater,
-        exp.GTE: pc.greater_equal,
-        exp.And: pc.and_kleene,
-        exp.Or: pc.or_kleene,
-        exp.Add: pc.add,
-        exp.Sub: pc.subtract,
-        exp.Mul: pc.multiply,
-        exp.Div: lambda x, y: pc.divide(pc.cast(x, pa.float64()), y),
-    }
-    unary: dict[type, Callable[[Any], Any]] = {
-        exp.Paren: lambda x: x,
-        exp.Not: pc.invert,
-        exp.Neg: pc.negate,
-        exp.Abs: pc.abs,
-        exp.Upper: pc.utf8_upper,
-        exp.Lower: pc.utf8_lower,
-        exp.Length: pc.utf8_length,
-    }
-    kind = type(node)
-    if kind in binary:
-        return binary[kind](_value(node.this, column_of), _value(node.expression, column_of))
-    if kind in unary:
-        return unary[kind](_value(node.this, column_of))
-    value: Any
-    match node:
-        case exp.Column():
-            value = column_of(node.table, node.name)
-        case exp.Literal():
-            value = _literal(str(node.this), is_text=node.is_string)
-        case exp.Boolean():
-            value = pa.scalar(bool(node.this))
-        case exp.Between():
-            tested, low, high = (
-                _value(node.args[each], column_of) for each in ("this", "low", "high")
-            )
-            value = pc.and_kleene(pc.greater_equal(tested, low), pc.less_equal(tested, high))
-        case exp.In() if node.expressions:
-            column = _value(node.this, column_of)
-            options = pa.array([_value(each, column_of).as_py() for each in node.expressions])
-            value = pc.is_in(column, options.cast(column.type))
-        case exp.Is() if isinstance(node.expression, exp.Null):
-            value = pc.is_null(_value(node.this, column_of))
-        case exp.Like() if isinstance(node.expression, exp.Literal):
-            value = pc.match_like(_value(node.this, column_of), str(node.expression.this))
-        case _:
-            raise NotImplementedError(node.sql(dialect="spark"))
-    return value
-
-
-def _literal(text: str, *, is_text: bool) -> pa.Scalar:
-    if is_text:
-        return pa.scalar(text)
-    return pa.scalar(int(text) if text.isdigit() else float(text))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ParseError, TokenError
 
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.planning.equal_columns import implied
 from penstock.planning.parsed import JoinCondition, Parsed, Source, StreamSelection
-from penstock.planning.sql_conditions import read_condition, spell
-from penstock.planning.sql_windows import WindowText, place, split_windows
+from penstock.planning.sql_conditions import meaning, read_condition
+from penstock.planning.sql_dialect import parts_of, spell
+from penstock.planning.sql_statement import read_statement, refusal
+from penstock.planning.sql_windows import WindowText, place
+from penstock.spec import OUTPUT_COLUMNS
 from penstock.windows import Rows
 
 if TYPE_CHECKING:
@@ -22,26 +24,26 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_query"]
 
-_POSSIBLE = (
-    "possible are SELECT columns FROM streams with windows WHERE conditions joined by AND, "
-    "each over one stream, or between two: = < <= > >= !=, ABS(x - y) <= c, BETWEEN"
-)
-# Parts of a statement that are not of a conjunctive query, and what a person calls them.
-_REFUSED: Mapping[str, str] = {
-    "distinct": "DISTINCT",
-    "group": "GROUP BY",
-    "having": "HAVING",
-    "order": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-    "qualify": "QUALIFY",
-    "windows": "WINDOW",
-    "with_": "WITH",
+# What would change the rows of a relation in FROM, and what a person calls it.
+_REFUSED_OF_RELATION: Mapping[str, str] = {
+    "db": "a database",
+    "catalog": "a catalog",
+    "sample": "TABLESAMPLE",
+    "version": "VERSION AS OF or TIMESTAMP AS OF",
     "laterals": "LATERAL",
-    "sort": "SORT BY",
-    "cluster": "CLUSTER BY",
-    "distribute": "DISTRIBUTE BY",
+    "joins": "joins in parentheses",
+    "partition": "PARTITION",
+    "hints": "hints",
 }
+# The same for ``*`` in the SELECT list.
+_REFUSED_OF_STAR: Mapping[str, str] = {
+    "except_": "EXCEPT",
+    "replace": "REPLACE",
+    "rename": "RENAME",
+    "ilike": "ILIKE",
+}
+# The names that a column can have, the last first: as sqlglot has them.
+_PARTS = ("this", "table", "db", "catalog")
 
 
 def parse_query(
@@ -90,78 +92,50 @@ class _Reader:
         tables: Sequence[str],
         columns: Mapping[str, Sequence[str]],
     ) -> None:
-        given: object = text
-        if not isinstance(given, str) or not text.strip():
-            raise SpecificationError(must("query", "a text in SQL", text, _POSSIBLE))
+        self._statement = read_statement(text)
+        self._places = self._statement.places
         self._text = text
         self._streams, self._tables, self._columns = streams, tables, columns
         self._sources: dict[str, Source] = {}
 
     def read(self) -> Parsed:
-        select, windows = self._statement()
+        statement = self._statement
+        select, windows = statement.select, statement.windows
         joins = select.args.get("joins") or []
-        from_ = select.args.get("from_")
-        if from_ is None:
-            raise self._refusal("query", "SELECT ... FROM ...", select.sql(), 0)
-        tables = [from_.this, *(join.this for join in joins)]
-        self._read_sources(tables, windows)
+        if not statement.tables:
+            raise statement.refusal("query", "SELECT ... FROM ...", select)
+        self._read_sources(statement.tables, windows)
         parts = [*self._parts_of(select.args.get("where")), *self._joined_on(joins)]
         selections: list[StreamSelection] = []
         conditions: list[JoinCondition] = []
         for part in parts:
             found = self._relations_in(part)
             if len(found) == 1:
-                used = tuple(dict.fromkeys(each.name for each in part.find_all(exp.Column)))
-                selections.append(StreamSelection(found[0], spell(part), used))
+                used = tuple(dict.fromkeys(parts_of(each)[1] for each in part.find_all(exp.Column)))
+                selection = StreamSelection(found[0], spell(part), used)
+                selections += [] if selection in selections else [selection]
                 continue
             condition = read_condition(part) if len(found) == 2 else None
             if condition is None:
                 what = "a condition over one stream, or a comparison of two columns of two"
-                raise self._refusal("condition", what, spell(part), _start(part))
-            conditions.append(condition)
+                raise statement.refusal("condition", what, part)
+            where = place(self._text, self._places.of(part))
+            if meaning(condition) not in map(meaning, conditions):
+                conditions.append(replace(condition, place=where))
         output = self._output(select)
         used_columns = {
-            (each.table, each.name) for each in select.find_all(exp.Column) if each.name != "*"
+            parts_of(each)[:2] for each in select.find_all(exp.Column) if each.name != "*"
         }
         return Parsed(
             tuple(self._sources.values()),
             tuple(selections),
             (*conditions, *implied(conditions)),
             output,
-            tuple(sorted(used_columns)),
+            tuple(sorted((relation, column) for relation, column in used_columns)),
         )
-
-    def _statement(self) -> tuple[exp.Select, list[WindowText]]:
-        try:
-            tokens, windows = split_windows(self._text)
-            statements = Spark().parser().parse(tokens, self._text)
-        except (ParseError, TokenError) as error:
-            raise self._not_sql(error) from error
-        if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-            got = type(statements[0]).__name__.upper() if statements else ""
-            raise self._refusal("query", "one SELECT", got, 0)
-        select = statements[0]
-        for name, words in _REFUSED.items():
-            if select.args.get(name):
-                raise self._refusal("query", "without " + words, words, self._find(words))
-        refused: tuple[tuple[type[exp.Expr], str], ...] = (
-            (exp.Subquery, "subqueries"),
-            (exp.Exists, "EXISTS"),
-            (exp.AggFunc, "aggregates"),
-            (exp.Window, "window functions"),
-        )
-        for kind, what in refused:
-            found = next(iter(select.find_all(kind)), None)
-            if found is not None:
-                start = _start(found) or self._find(found.sql().split("(", maxsplit=1)[0])
-                raise self._refusal("query", f"without {what}", spell(found), start)
-        inner = [each for each in select.find_all(exp.Select) if each is not select]
-        if inner:
-            raise self._refusal("query", "without subqueries", spell(inner[0]), _start(inner[0]))
-        return select, windows
 
     def _read_sources(self, tables: Sequence[exp.Expr], windows: Sequence[WindowText]) -> None:
-        starts = [_start(each) for each in tables]
+        starts = [self._places.of(each) for each in tables]
         given: dict[int, WindowText] = {}
         for window in windows:
             before = [at for at, start in enumerate(starts) if start < window.start]
@@ -171,22 +145,43 @@ class _Reader:
                 raise SpecificationError(must(where, "one for each stream", "a window", hint))
             given[before[-1]] = window
         for at, table in enumerate(tables):
-            if not isinstance(table, exp.Table) or table.args.get("db"):
-                raise self._refusal("FROM", "of streams and tables", table.sql(), starts[at])
+            if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+                raise self._statement.refusal("FROM", "of streams and tables", table)
+            self._check_relation(table)
             name = table.alias or table.name
-            if name in self._sources:
-                where = f'"{name}" at {place(self._text, starts[at])}'
-                hint = f"write {table.name} AS another_name"
-                raise SpecificationError(must(where, "a name of its own", name, hint))
+            self._check_name(name, table.name, starts[at])
             self._sources[name] = self._source(name, table.name, given.get(at), starts[at])
 
+    def _check_name(self, name: str, origin: str, start: int) -> None:
+        """Refuse names that relations cannot have; Spark ignores case."""
+        where = f'"{name}" at {place(self._text, start)}'
+        hint = f"write {origin} AS another_name"
+        if name.casefold() in {each.casefold() for each in self._sources}:
+            requirement = "a name of its own, case ignored"
+            raise SpecificationError(must(where, requirement, name, hint))
+        if name.casefold() in OUTPUT_COLUMNS and origin not in self._tables:
+            requirement = f"none of {', '.join(OUTPUT_COLUMNS)}, which joins use themselves"
+            raise SpecificationError(must(where, requirement, name, hint))
+
+    def _check_relation(self, table: exp.Table) -> None:
+        """Refuse what would change the rows of a relation."""
+        for name, value in table.args.items():
+            if value and name not in {"this", "alias"}:
+                words = _REFUSED_OF_RELATION.get(name, name.upper())
+                raise self._statement.refusal(f'"{table.name}"', f"without {words}", table)
+        alias = table.args.get("alias")
+        if alias is not None and alias.args.get("columns"):
+            requirement = "without other names for its columns"
+            raise self._statement.refusal(f'"{table.name}"', requirement, table)
+
     def _source(self, name: str, origin: str, window: WindowText | None, start: int) -> Source:
-        where = f'"{origin}" at {place(self._text, start)}'
+        at = place(self._text, start)
+        where = f'"{origin}" at {at}'
         if origin in self._tables:
             if window is not None and (window.rows is not None or window.duration is not None):
                 hint = "write [UNBOUNDED], or nothing: all of its rows are there"
                 raise SpecificationError(must(f"window of table {where}", "unbounded", name, hint))
-            return Source(name, origin)
+            return Source(name, origin, place=at)
         if origin not in self._streams:
             known = [*self._streams, *self._tables]
             hint = did_you_mean(origin, known, "name it in streams= or tables=")
@@ -194,14 +189,14 @@ class _Reader:
             raise SpecificationError(must(where, requirement, origin, hint))
         own = self._streams[origin]
         if window is None and isinstance(own, Rows):
-            return Source(name, origin, rows=own.number)
+            return Source(name, origin, rows=own.number, place=at)
         if window is None and own is not None and not isinstance(own, Rows):
-            return Source(name, origin, duration=own)
+            return Source(name, origin, duration=own, place=at)
         if window is None or (window.rows is None and window.duration is None):
             got = "nothing" if window is None else "[UNBOUNDED]"
             hint = "write [RANGE 1 HOUR] or [ROWS 1000]: without one nothing could ever be dropped"
             raise SpecificationError(must(f"window of stream {where}", "given", got, hint))
-        return Source(name, origin, window.rows, window.duration)
+        return Source(name, origin, window.rows, window.duration, at)
 
     def _parts_of(self, where: exp.Expr | None) -> Iterator[exp.Expr]:
         """Yield the conditions that AND connects; columns get the names of their relations."""
@@ -217,7 +212,7 @@ class _Reader:
             words = side.strip().upper()
             if words not in {"", "INNER", "CROSS"} or join.args.get("using"):
                 words = words or "USING"
-                raise self._refusal("JOIN", "an inner one with ON", words, _start(join.this))
+                raise self._statement.refusal("JOIN", "an inner one with ON", join.this, words)
             condition = join.args.get("on")
             if condition is not None:
                 for column in condition.find_all(exp.Column):
@@ -226,38 +221,44 @@ class _Reader:
 
     def _resolve(self, column: exp.Column) -> None:
         """Check a column, and give it the name of its relation."""
-        where = f'column "{column.sql()}" at {place(self._text, _start(column))}'
-        if column.table:
-            if column.table not in self._sources:
-                hint = did_you_mean(column.table, self._sources, "name it in FROM")
-                known = f"of one of {', '.join(self._sources)}"
-                raise SpecificationError(must(where, known, column.table, hint))
-            known_columns = self._columns.get(self._sources[column.table].origin)
-            if known_columns is not None and column.name not in known_columns:
-                hint = did_you_mean(column.name, known_columns, "correct the name")
-                requirement = f"one of {', '.join(known_columns)}"
-                raise SpecificationError(must(where, requirement, column.name, hint))
+        where = f'column "{column.sql()}" at {place(self._text, self._places.of(column))}'
+        parts = parts_of(column)
+        known = {name: self._columns.get(each.origin) for name, each in self._sources.items()}
+        if len(parts) > 1 and parts[0] in known:
+            columns = known[parts[0]]
+            if columns is not None and parts[1] not in columns:
+                hint = did_you_mean(parts[1], columns, "correct the name")
+                requirement = f"one of {', '.join(columns)}"
+                raise SpecificationError(must(where, requirement, parts[1], hint))
             return
+        # Without a schema a relation may have any column; but "x.y" then means a relation x.
         found = [
-            source.name
-            for source in self._sources.values()
-            if column.name in self._columns.get(source.origin, [column.name])
+            name
+            for name, columns in known.items()
+            if (len(parts) == 1 if columns is None else parts[0] in columns)
         ]
-        if len(found) != 1:
+        if len(parts) > 1 and not found:
+            hint = did_you_mean(parts[0], known, "name it in FROM")
+            raise SpecificationError(must(where, f"of one of {', '.join(known)}", parts[0], hint))
+        if len(found) != 1 or len(parts) == len(_PARTS):
             requirement = f"of one of {', '.join(found)}" if found else "of one of the relations"
-            hint = f"write {found[0]}.{column.name}, say" if found else "correct the name"
-            raise SpecificationError(must(where, requirement, column.name, hint))
-        column.set("table", exp.to_identifier(found[0]))
+            text = column.sql(dialect="spark")
+            hint = f"write {found[0]}.{text}, say" if found else "correct the name"
+            raise SpecificationError(must(where, requirement, text, hint))
+        column.set(_PARTS[len(parts)], exp.to_identifier(found[0]))
 
     def _relations_in(self, part: exp.Expr) -> list[str]:
-        return list(dict.fromkeys(each.table for each in part.find_all(exp.Column)))
+        return list(dict.fromkeys(parts_of(each)[0] for each in part.find_all(exp.Column)))
 
     def _output(self, select: exp.Select) -> tuple[tuple[str, str], ...]:
         output: dict[str, str] = {}
         for each in select.expressions:
+            for star in each.find_all(exp.Star):
+                self._check_star(star)
             if isinstance(each, exp.Star):
                 if len(select.expressions) > 1:
-                    raise self._refusal("SELECT *", "alone", spell(select), 0)
+                    start = self._places.of_words("*")
+                    raise refusal(self._text, "SELECT *", "alone", spell(select), start)
                 return ()
             for column in each.find_all(exp.Column):
                 if not isinstance(column.this, exp.Star):
@@ -265,29 +266,32 @@ class _Reader:
             inner = each.this if isinstance(each, exp.Alias) else each
             name = each.alias_or_name or spell(inner)
             if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
-                name = f"{inner.table}.*"
+                name = f"{self._star_of(inner)}.*"
             if name in output:
                 hint = f"write {spell(inner)} AS another_name"
-                where = f"column at {place(self._text, _start(each))}"
+                where = f"column at {place(self._text, self._places.of(each))}"
                 raise SpecificationError(must(where, "of another name than others", name, hint))
             output[name] = spell(inner)
         return tuple(output.items())
 
-    def _refusal(self, name: str, requirement: str, got: str, start: int) -> SpecificationError:
-        where = f"{name} at {place(self._text, max(start, 0))}"
-        return SpecificationError(must(where, requirement, got, _POSSIBLE))
+    def _check_star(self, star: exp.Star) -> None:
+        """Refuse what leaves columns out, or changes them."""
+        for name, words in _REFUSED_OF_STAR.items():
+            if star.args.get(name):
+                start = self._places.of_words(words)
+                text = spell(star)
+                raise refusal(self._text, "SELECT *", f"without {words}", text, start)
 
-    def _find(self, words: str) -> int:
-        """Return where words are, ignoring case."""
-        return self._text.upper().find(words.split(" ", maxsplit=1)[0].upper())
-
-    def _not_sql(self, error: ParseError | TokenError) -> SpecificationError:
-        found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
-        line, column = found.get("line", 1), found.get("col", 1)
-        got = str(found.get("highlight") or self._text)
-        where = f"query at line {line}, column {column}"
-        why = str(found.get("description") or "cannot be read").rstrip(".")
-        return SpecificationError(must(where, f"SQL ({why})", got, _POSSIBLE))
+    def _star_of(self, column: exp.Column) -> str:
+        """Return the relation of which ``b.*`` is."""
+        parts = parts_of(column)
+        if len(parts) != 2 or parts[0] not in self._sources:
+            where = f'"{spell(column)}" at {place(self._text, self._places.of(column))}'
+            got = ".".join(parts[:-1])
+            hint = did_you_mean(got, self._sources, "name it in FROM")
+            known = f"all of one of {', '.join(self._sources)}"
+            raise SpecificationError(must(where, known, got, hint))
+        return parts[0]
 
 
 def _conjuncts(part: exp.Expr) -> Iterator[exp.Expr]:
@@ -299,9 +303,3 @@ def _conjuncts(part: exp.Expr) -> Iterator[exp.Expr]:
         yield from inner if len(inner) > 1 else [part.this]
     else:
         yield part
-
-
-def _start(node: exp.Expr) -> int:
-    """Return where a node begins, as far as its names tell; 0 if it has none."""
-    starts = [each.meta["start"] for each in node.find_all(exp.Identifier) if "start" in each.meta]
-    return min(starts, default=0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot.dialects.spark import Spark
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.durations import DurationLike, check_duration
 from penstock.errors import SpecificationError, must
+from penstock.planning.sql_dialect import Spark4
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def split_windows(text: str) -> tuple[list[Token], list[WindowText]]:
     >>> [(window.duration, window.rows) for window in windows]
     [('90 minutes', None), (None, 10)]
     """
-    tokens = Spark().tokenize(text)
+    tokens = Spark4().tokenize(text)
     kept: list[Token] = []
     windows: list[WindowText] = []
     at = 0

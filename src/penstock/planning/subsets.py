@@ -121,8 +121,8 @@ def _counted(model: QueryModel, member: Flags) -> list[tuple[Condition, Flags]]:
     """Return each condition, and for which sets it counts.
 
     Conditions of one group are an equality of several columns. For a set of relations they count
-    as far as they connect it, the least selective first: if f = 1 / max(d, d') for numbers of
-    values d, this is the usual estimate by containment, min(d) / (product of all d).
+    as far as they connect its columns, the least selective first: if f = 1 / max(d, d') for
+    numbers of values d, this is the usual estimate by containment, min(d) / (product of all d).
     """
     found: list[tuple[Condition, Flags]] = []
     grouped: dict[str, list[Condition]] = {}
@@ -132,10 +132,12 @@ def _counted(model: QueryModel, member: Flags) -> list[tuple[Condition, Flags]]:
         else:
             grouped.setdefault(condition.group, []).append(condition)
     for conditions in grouped.values():
-        part = np.broadcast_to(np.arange(member.shape[1]), member.shape).copy()
+        ends = [end for condition in conditions for end in condition.ends]
+        columns = list(dict.fromkeys(ends))
+        part = np.tile(np.arange(len(columns)), (member.shape[0], 1))
         conditions.sort(key=lambda each: -live_selectivity(model, each))
         for condition in conditions:
-            left, right = (model.index(name) for name in (condition.left, condition.right))
+            left, right = (columns.index(end) for end in condition.ends)
             connects = _both(model, condition, member) & (part[:, left] != part[:, right])
             found.append((condition, connects))
             joined = connects[:, None] & (part == part[:, [right]])

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from penstock.columns import decoded, plain
+from penstock.planning.equal_keys import equal_keys
 from penstock.planning.member_rows import TIME, member_column
 from penstock.planning.residual import holds
 from penstock.predicates import Equal
@@ -88,12 +87,10 @@ def _matches(
             )
         )
         columns = [
-            decoded(member_column(table, *end))
-            for table, end in zip((left, right), ends, strict=True)
+            member_column(table, *end) for table, end in zip((left, right), ends, strict=True)
         ]
-        kind = _common(columns[0].type, columns[1].type)
-        for side, column in zip(sides, columns, strict=True):
-            side[f"k{place}"] = _key(column.cast(kind))
+        for side, column in zip(sides, equal_keys(each, *columns), strict=True):
+            side[f"k{place}"] = column
     tables = []
     for side, name in zip(sides, ("mine", "theirs"), strict=True):
         table = pa.table(side)
@@ -104,30 +101,3 @@ def _matches(
     found = found.sort_by([("mine", "ascending"), ("theirs", "ascending")])
     mine, theirs = (found.column(name).to_numpy() for name in ("mine", "theirs"))
     return mine, theirs
-
-
-def _key(column: pa.Array) -> pa.Array:
-    """Return a column that is equal, bit by bit, where its values are; null where none is."""
-    if not pa.types.is_floating(column.type):
-        return column
-    column = pc.add(column, 0.0)  # -0.0 + 0.0 is 0.0
-    return pc.if_else(pc.is_nan(column), None, column)
-
-
-def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return a type of which values of both are, with offsets of one width."""
-    one, other = plain(one), plain(other)
-    types = pa.types
-    if types.is_string(one) or types.is_large_string(one) or types.is_string_view(one):
-        return pa.large_string()
-    if one == other:
-        return one
-    if types.is_integer(one) and types.is_integer(other):
-        return pa.int64()
-    if types.is_decimal(one) and types.is_decimal(other):
-        scale = max(one.scale, other.scale)
-        digits = max(one.precision - one.scale, other.precision - other.scale)
-        return pa.decimal128(min(digits + scale, 38), scale)
-    if types.is_timestamp(one) and types.is_timestamp(other):
-        return pa.timestamp("ns" if "ns" in {one.unit, other.unit} else "us", one.tz)
-    return pa.float64()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.errors import SpecificationError, must
 from penstock.planning.all_plans import all_plans, count_shapes
-from penstock.planning.drop_boxes import DropBoxes, posynomial, solve_drop_boxes
+from penstock.planning.drop_boxes import DropBoxes, posynomial, project_of, solve_drop_boxes
 from penstock.planning.estimate import Estimator, Node, PlanEstimate
 from penstock.planning.search import cheapest, plans_by_split
 from penstock.planning.tree import Filter, Read, Tree, inputs_of, streams_below
@@ -69,7 +69,8 @@ def plan_together(
     Parameters
     ----------
     models
-        The queries with their numbers. A stream has the same name and rate in all of them.
+        The queries with their numbers. A name is that of the same stream, with the same rate, in
+        all of them.
     bound
         Time that may be used per unit of time, by all together.
     weights, minimum
@@ -114,6 +115,10 @@ def plan_together(
     for model, node in shared.values():
         part = posynomial(node.work, model, names)
         cost = part if cost is None else cost.plus(part)
+    # Queries select columns of their own, each at its end.
+    for plan, model in zip(chosen, models, strict=True):
+        if plan.project and cost is not None:
+            cost = cost.plus(project_of(plan, model, names))
     boxes = solve_drop_boxes(
         list(zip(chosen, models, strict=True)),
         bound,
@@ -123,7 +128,7 @@ def plan_together(
     )
     return JointPlan(
         trees=tuple(group[at] for group, at in zip(candidates, best, strict=True)),
-        cost=sum(node.cost for _, node in shared.values()),
+        cost=sum(node.cost for _, node in shared.values()) + sum(each.project for each in chosen),
         alone=sum(each.cost for each in chosen),
         memory=sum(node.memory for _, node in shared.values()),
         boxes=boxes,
@@ -132,8 +137,14 @@ def plan_together(
 
 def _check(models: Sequence[QueryModel]) -> None:
     rates: dict[str, float] = {}
+    origins: dict[str, str] = {}
     for model in models:
         for each in model.relations:
+            if origins.setdefault(each.name, each.read_from) != each.read_from:
+                hint = f'"{each.name}" is also {origins[each.name]}: use one name for one stream'
+                raise SpecificationError(
+                    must(f'stream "{each.name}"', "the same in all queries", each.read_from, hint)
+                )
             if rates.setdefault(each.name, each.rate) != each.rate:
                 hint = "use one name for one stream in all queries"
                 raise SpecificationError(

@@ -132,7 +132,7 @@ def save_panels_plot(
             (x / _INCHES_WIDE, y / tall, wide / _INCHES_WIDE, inner / tall), facecolor="none"
         )
         for line in panel.lines:
-            _draw(axes, line)
+            _draw(axes, line, clip=x_limits is not None)
         _mark_x_axis(axes, percent=x_percent, marks=10 // columns)
         clear_axes(axes, 11)
         if panel.shade is not None:
@@ -165,7 +165,8 @@ def save_panels_plot(
     figure.savefig(path)
 
 
-def _draw(axes: Axes, line: Line) -> None:
+def _draw(axes: Axes, line: Line, *, clip: bool) -> None:
+    """Draw a line; not beyond the panel if the x-axis has limits of its own."""
     there = np.isfinite(line.y)
     pen = line.pen
     axes.plot(
@@ -179,7 +180,7 @@ def _draw(axes: Axes, line: Line) -> None:
         markersize=6,
         markerfacecolor="none",
         markeredgewidth=1.4,
-        clip_on=False,
+        clip_on=clip,
     )
 
 

@@ -129,7 +129,8 @@ def save_plan_plot(
         )
     clear_axes(axes, 11)
     axes.set_xlim(0, max(float(each.processors[-1]) for each in curves))
-    axes.set_ylim(0, 1.06 * max(float(each.output.max()) for each in curves))
+    most = max(float(each.output.max()) for each in curves)
+    axes.set_ylim(0, 1.06 * most or 1.0)  # a query may have no results at all
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     axes.set_xlabel("time of a processor that there is", fontsize=12, color=BLACK, labelpad=6)
     axes.set_ylabel("results per second", fontsize=12, color=BLACK, labelpad=8)

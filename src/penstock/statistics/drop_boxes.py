@@ -6,18 +6,19 @@ the boxes let through, and cost is a sum of such products (a posynomial).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from penstock.statistics.harvest_greedy import budget_of
+from penstock.statistics.harvest_model import scans_of
 
 if TYPE_CHECKING:
     from penstock.statistics.harvest_model import HarvestModel, HarvestTable
 
-__all__ = ["best_drop_boxes", "common_drop_box", "cost_of_boxes"]
+__all__ = ["Charges", "best_drop_boxes", "common_drop_box", "cost_of_boxes"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -28,7 +29,20 @@ _SWEEPS: Final = 500
 _CHANGE: Final = 1e-10
 
 
-def best_drop_boxes(model: HarvestModel, throttle: float) -> Floats:
+class Charges(NamedTuple):
+    """What steps cost; by default comparisons are all that costs."""
+
+    compare: float = 1.0
+    insert: float = 0.0
+    result: float = 0.0
+
+
+_COMPARISONS: Final = Charges()
+
+
+def best_drop_boxes(
+    model: HarvestModel, throttle: float, charges: Charges = _COMPARISONS
+) -> Floats:
     """Return the share of each stream's rows to let through, so that most results are left.
 
     Maximizes the product of the shares x_i, to which output is in proportion, within a cost. In
@@ -42,6 +56,8 @@ def best_drop_boxes(model: HarvestModel, throttle: float) -> Floats:
         The join; scores are not used.
     throttle
         z, the share of the exact join's cost that may be spent; above 0, at most 1.
+    charges
+        What makes up that cost.
 
     Examples
     --------
@@ -67,14 +83,14 @@ def best_drop_boxes(model: HarvestModel, throttle: float) -> Floats:
     its windows are of rows, which a drop box does not thin out. With windows of time the linear
     problem would shut off whole streams, and no results would be left.
     """
-    budget = budget_of(model, throttle)
+    budget = _budget(model, throttle, charges)
     boxes = np.ones(model.streams)
     if throttle < 1.0:
-        _solve(model.table, model.orders, budget, boxes)
+        _solve(model.table, model.orders, charges, budget, boxes)
     return boxes
 
 
-def common_drop_box(model: HarvestModel, throttle: float) -> float:
+def common_drop_box(model: HarvestModel, throttle: float, charges: Charges = _COMPARISONS) -> float:
     """Return the share of all streams' rows to let through, the same for all, within a cost.
 
     Examples
@@ -90,48 +106,88 @@ def common_drop_box(model: HarvestModel, throttle: float) -> float:
     >>> round(common_drop_box(model, 0.25), 6)  # half of the rows, compared with half of the rows
     0.5
     """
-    budget = budget_of(model, throttle)
+    budget = _budget(model, throttle, charges)
     low, high = 0.0, 1.0
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2.0
-        if cost_of_boxes(model, np.full(model.streams, middle)) <= budget:
+        if cost_of_boxes(model, np.full(model.streams, middle), charges) <= budget:
             low = middle
         else:
             high = middle
     return high if throttle == 1.0 else low
 
 
-def cost_of_boxes(model: HarvestModel, boxes: Floats) -> float:
-    """Return the comparisons in a unit of time if so much of each stream is let through."""
+def cost_of_boxes(model: HarvestModel, boxes: Floats, charges: Charges = _COMPARISONS) -> float:
+    """Return the work in a unit of time if so much of each stream is let through."""
     shares = np.empty(model.streams)
-    return float(_parts(model.table, model.orders, boxes, shares))
+    return float(_parts(model.table, model.orders, charges, boxes, shares))
+
+
+def _budget(model: HarvestModel, throttle: float, charges: Charges) -> float:
+    """Return the share of the cost of the exact join."""
+    if charges == _COMPARISONS:
+        return budget_of(model, throttle)
+    full = cost_of_boxes(model, np.ones(model.streams), charges)
+    return budget_of(model, throttle) / model.full_cost * full
 
 
 @njit(cache=True, error_model="numpy")
-def _parts(table: HarvestTable, orders: Integers, boxes: Floats, parts: Floats) -> float:
-    """Return the cost, and set the part of it in which each stream takes part."""
+def _parts(
+    table: HarvestTable, orders: Integers, charges: Charges, boxes: Floats, parts: Floats
+) -> float:
+    """Return the cost, and set the part of it in which each stream takes part.
+
+    That is, by how much the cost grows with the logarithm of the stream's box.
+    """
     m, hops = orders.shape
     total = 0.0
     parts[:] = 0.0
     for i in range(m):
         reaching = table.rates[i] * boxes[i]
+        total += reaching * charges.insert
+        parts[i] += reaching * charges.insert
+        share = 1.0
         for j in range(hops):
-            # Comparisons at this hop depend on the boxes of i and of the hops up to this one.
-            cost = reaching * table.sizes[i, j] * boxes[orders[i, j]]
+            # The cost of this hop depends on the boxes of i and of the hops up to this one.
+            other = boxes[orders[i, j]]
+            scans = scans_of(share, table.scanned[i, j])
+            scanned = charges.compare * reaching * scans * table.sizes[i, j] * other
+            cost = charges.compare * reaching * table.checks[i, j] * other
+            grows = cost + scanned * _growth(share, table.scanned[i, j])
+            cost += scanned
             total += cost
             parts[i] += cost
-            for k in range(j + 1):
-                parts[orders[i, k]] += cost
-            reaching *= table.matches[i, j] * boxes[orders[i, j]]
+            parts[orders[i, j]] += cost
+            for k in range(j):
+                parts[orders[i, k]] += grows
+            share *= other
+            reaching *= table.matches[i, j] * other
+        cost = charges.result * reaching
+        total += cost
+        parts[i] += cost
+        for k in range(hops):
+            parts[orders[i, k]] += cost
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def _solve(table: HarvestTable, orders: Integers, budget: float, boxes: Floats) -> None:
+def _growth(share: float, scanned: float) -> float:
+    """Return by which power of the share of partial results that is left the scans grow."""
+    if scanned >= 1.0 or share <= 0.0:
+        return 1.0
+    k = 1.0 / scanned
+    power: float = share * k * (1.0 - share) ** (k - 1.0) / (1.0 - (1.0 - share) ** k)
+    return power
+
+
+@njit(cache=True, error_model="numpy")
+def _solve(
+    table: HarvestTable, orders: Integers, charges: Charges, budget: float, boxes: Floats
+) -> None:
     m = boxes.size
     parts = np.empty(m)
     # What a stream may take part in: from nothing to more than all.
-    low, high = 0.0, 2.0 * _parts(table, orders, np.ones(m), parts)
+    low, high = 0.0, 2.0 * _parts(table, orders, charges, np.ones(m), parts)
     found = np.zeros(m)
     trial = np.ones(m)  # each solution is near the one before
     for _ in range(_BISECTIONS):
@@ -139,14 +195,14 @@ def _solve(table: HarvestTable, orders: Integers, budget: float, boxes: Floats) 
         for _sweep in range(_SWEEPS):
             change = 0.0
             for i in range(m):
-                _parts(table, orders, trial, parts)
-                # A stream's part of the cost is in proportion to its box.
+                _parts(table, orders, charges, trial, parts)
+                # A stream's part of the cost is about in proportion to its box.
                 box = min(1.0, trial[i] * allowed / max(parts[i], 1e-300))
                 change = max(change, abs(box - trial[i]) / trial[i])
                 trial[i] = box
             if change < _CHANGE:
                 break
-        if _parts(table, orders, trial, parts) <= budget:
+        if _parts(table, orders, charges, trial, parts) <= budget:
             low = allowed
             found[:] = trial
         else:
