@@ -12,9 +12,11 @@ from penstock.report import outputs
 from penstock.report.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
-    from penstock.spark.checkpoint import SavedJoin
+    from penstock.spark.checkpoint import SavedDivision, SavedJoin, SavedState
 
 __all__ = ["state"]
 
@@ -35,12 +37,14 @@ def show(checkpoint: _Checkpoint, *, json_file: outputs.JsonOption = None) -> No
     """
     terminal, figures = Terminal(), outputs.Figures(json_file)
     spark = _session(terminal)
-    joins = _read(terminal, spark, checkpoint)
-    figures.write({"joins": [asdict(each) for each in joins]})
+    saved = _read(terminal, spark, checkpoint)
+    figures.write(asdict(saved))
     if figures.alone:
         return
-    for join in joins:
+    for join in saved.joins:
         _show(terminal, join)
+    if saved.divisions:
+        _show_divisions(terminal, saved.divisions)
     figures.point_out(terminal)
 
 
@@ -48,25 +52,27 @@ def show(checkpoint: _Checkpoint, *, json_file: outputs.JsonOption = None) -> No
 def check(checkpoint: _Checkpoint) -> None:
     """Verify every chunk of a checkpoint's joins, and name what is damaged.
 
-    Nothing is written into the checkpoint. The exit code is 2 if something is damaged.
+    Nothing is written into the checkpoint. The exit code is 2 if something is damaged: chunks, or
+    files that Spark cannot read, with their partitions.
     """
     terminal = Terminal()
-    joins = _read(terminal, _session(terminal), checkpoint)
-    damaged = [f'join "{join.name}", {what}' for join in joins for what in join.damaged]
-    for what in damaged:
+    saved = _read(terminal, _session(terminal), checkpoint)
+    for what in saved.damaged:
         terminal.line(what)
-    if damaged:
+    if saved.damaged:
         raise StateError(
-            f"the state in {checkpoint} must be intact; {len(damaged)} things are wrong, printed "
-            f"above; restore the folder from a copy, or start without it"
+            f"the state in {checkpoint} must be intact; {len(saved.damaged)} things are wrong, "
+            f"printed above; restore the folder from a copy, or start without it"
         )
-    for join in joins:
+    for join in saved.joins:
         chunks = sum(each.chunks for each in join.shards)
         size = sum(each.bytes for each in join.shards)
         terminal.line(
             f'join "{join.name}": {chunks:,} chunks of {len(join.shards)} shards, {size:,} bytes, '
             f"all intact"
         )
+    if saved.divisions:
+        terminal.line(f"division of the budget: {len(saved.divisions)} shards, all intact")
 
 
 @state.command()
@@ -95,11 +101,11 @@ def repartition(
     terminal.line(f'Start the query with spark.sql.shuffle.partitions set to "{moved.after}".')
 
 
-def _read(terminal: Terminal, spark: SparkSession, checkpoint: str) -> list[SavedJoin]:
-    from penstock.spark.checkpoint import joins_in_checkpoint  # noqa: PLC0415  # needs Spark
+def _read(terminal: Terminal, spark: SparkSession, checkpoint: str) -> SavedState:
+    from penstock.spark.checkpoint import read_checkpoint  # noqa: PLC0415  # needs Spark
 
     with terminal.step("Reading the state ..."):
-        return joins_in_checkpoint(spark, checkpoint)
+        return read_checkpoint(spark, checkpoint)
 
 
 def _session(terminal: Terminal) -> SparkSession:
@@ -143,4 +149,22 @@ def _show(terminal: Terminal, join: SavedJoin) -> None:
             terminal.line(f"Learned by shard {shard.shard}: {'; '.join(shard.learned)}")
     for what in join.damaged:
         terminal.line(f"Damaged: {what}")
+    terminal.say()
+
+
+def _show_divisions(terminal: Terminal, divisions: Sequence[SavedDivision]) -> None:
+    terminal.line("Division of the workload's budget")
+    terminal.say()
+    terminal.table(
+        ["shard", "resource", "join", "has", "divided"],
+        [
+            (str(each.shard), resource, join, f"{amount:,}", f"{each.times:,} times")
+            for each in divisions
+            for resource, amounts in each.amounts.items()
+            for join, amount in amounts.items()
+        ],
+    )
+    for each in divisions:
+        for what in each.damaged:
+            terminal.line(f"Damaged: shard {each.shard}: {what}")
     terminal.say()

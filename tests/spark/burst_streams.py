@@ -36,7 +36,7 @@ JOINS = {
     # What was learned of parts of windows must survive as well.
     "harvest of three": ps.Join(
         streams={name: ps.Stream(time="at", window="1 second") for name in "abc"},
-        on=ps.Similar(0.05, a="vector", b="vector", c="vector"),
+        on=ps.Similar(0.05, dimensions=1, a="vector", b="vector", c="vector"),
         goal=ps.MaxSubset(strategy="grub"),
         budget=ps.Budget(cpu=0.3, costs=ps.Costs(compare=1e-5)),
     ),

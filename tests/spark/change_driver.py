@@ -3,11 +3,14 @@
     python -m tests.spark.change_driver FOLDER ROWS HALT
 
 It writes each micro-batch into a folder of its number, and halts after writing number HALT, before
-Spark has committed it, until it is killed.
+Spark has committed it, until it is killed. Before it halts or ends it writes the most rows that
+were held since its start into the file `MOST`; before it starts, the rows that each shard of the
+checkpoint has into the file `SAVED`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -19,6 +22,7 @@ from pyspark.errors import StreamingQueryException
 
 import penstock as ps
 from penstock.spark import session
+from penstock.spark.checkpoint import read_checkpoint
 from tests.spark.support import Source
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ SHARDS = 2
 WINDOW = 60
 HALTED = "halted"
 """File in the folder that exists once the program has halted."""
+MOST, SAVED = "most.json", "saved.json"
 _FOR_EVER = 3600.0
 # Spark gives a new Python process ten seconds, which is not enough on a machine that is very busy.
 _TOO_BUSY = "Python worker failed to connect back"
@@ -59,15 +64,25 @@ def main(folder: Path, rows: int, halt: int) -> None:
     schema = batches()["a"][0].schema
     frames = {name: Source(folder / name, schema).read_stream(spark) for name in ("a", "b")}
 
+    place = folder / "checkpoint"
+    if place.exists():
+        (saved,) = read_checkpoint(spark, str(place)).joins
+        held = {each.shard: sum(s.rows for s in each.streams.values()) for each in saved.shards}
+        (folder / SAVED).write_text(json.dumps(held))
+
+    def tell_most() -> None:
+        (folder / MOST).write_text(json.dumps(ps.progress(query).held_most))
+
     def write(frame: DataFrame, number: int) -> None:
         frame.write.mode("overwrite").parquet(str(folder / "out" / f"{number}"))
         if number == halt:
+            tell_most()
             (folder / HALTED).touch()
             time.sleep(_FOR_EVER)
 
     joined = join_of(rows).stream(frames, shards=SHARDS)
     writer = joined.writeStream.foreachBatch(write).trigger(availableNow=True)
-    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    writer = writer.option("checkpointLocation", str(place))
     while True:
         query = writer.start()
         try:
@@ -77,7 +92,7 @@ def main(folder: Path, rows: int, halt: int) -> None:
                 raise
         else:
             break
-    print(ps.progress(query).held_most, flush=True)  # noqa: T201  # for the test
+    tell_most()
     spark.stop()
 
 

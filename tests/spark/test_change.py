@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,15 +14,17 @@ import pytest
 
 import penstock as ps
 from penstock.cli import main
-from penstock.errors import StateError
-from penstock.spark.checkpoint import joins_in_checkpoint
+from penstock.errors import SessionError, StateError
+from penstock.spark import repartitioning
+from penstock.spark.checkpoint import read_checkpoint
+from penstock.spark.folders import Folders
 from penstock.spark.repartitioning import repartition_checkpoint
 from penstock.testing import canonical_rows
 from tests.spark.support import Stopped, rows_written, run_and_stop, setting
 from tests.spark.test_restart import JOIN, PARTITIONS, SCHEMA, SETTINGS, make_batches
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
@@ -99,7 +104,7 @@ def test_a_checkpoint_is_shown_and_checked_and_not_changed(
     stopped.copy(tmp_path)
     place = tmp_path / "checkpoint"
     before = files_in(place)
-    (join,) = joins_in_checkpoint(spark, str(place))
+    (join,) = read_checkpoint(spark, str(place)).joins
     assert join.damaged == ()
     assert [(each.shard, each.shards) for each in join.shards] == [(0, 2), (1, 2)]
     held = sum(stream.rows for shard in join.shards for stream in shard.streams.values())
@@ -118,9 +123,9 @@ def test_a_checkpoint_is_shown_and_checked_and_not_changed(
 
 def test_what_is_no_checkpoint_is_said_so(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(StateError, match="CHECKPOINT must be a folder that is there; got"):
-        joins_in_checkpoint(spark, str(tmp_path / "nowhere"))
+        read_checkpoint(spark, str(tmp_path / "nowhere"))
     with pytest.raises(StateError, match="CHECKPOINT must be a checkpoint of a streaming query"):
-        joins_in_checkpoint(spark, str(tmp_path))
+        read_checkpoint(spark, str(tmp_path))
     counted = spark.readStream.format("rate").load().groupBy("value").count()
     query = (
         counted.writeStream.format("memory")
@@ -132,7 +137,7 @@ def test_what_is_no_checkpoint_is_said_so(spark: SparkSession, tmp_path: Path) -
     )
     query.awaitTermination()
     with pytest.raises(StateError, match=r"must be that of a query with a join; .* it has: state"):
-        joins_in_checkpoint(spark, str(tmp_path / "other"))
+        read_checkpoint(spark, str(tmp_path / "other"))
 
 
 @pytest.mark.slow
@@ -162,3 +167,57 @@ def test_partitions_change_and_rows_do_not(
     files = sorted((tmp_path / "out").glob("*.parquet"))
     written = pa.concat_tables([pq.read_table(each).cast(stopped.schema) for each in files])
     assert canonical_rows(written) == stopped.after
+
+
+class Failing:
+    """In place of Spark's own: begins to change a checkpoint, and fails."""
+
+    def __init__(self, change: Callable[[Path], object]) -> None:
+        self._change = change
+
+    def repartition(self, place: str, partitions: int) -> None:
+        self._change(Path(place))
+        raise StateError(f"no {partitions} partitions")
+
+
+def test_what_fails_half_way_is_put_back(
+    spark: SparkSession, stopped: Stopped, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped.copy(tmp_path)
+    place, copy = tmp_path / "checkpoint", tmp_path / "checkpoint.with-2-partitions"
+    before = files_in(place)
+    failing = Failing(lambda folder: shutil.rmtree(folder / "state"))
+    monkeypatch.setattr(repartitioning, "_manager", lambda _: failing)
+    with pytest.raises(StateError, match="no 4 partitions; the checkpoint is as it was before"):
+        repartition_checkpoint(spark, str(place), 4)
+    assert files_in(place) == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["checkpoint", "out"]
+    # And if it cannot be put back, nothing more is removed, and the error says what to do.
+    failing = Failing(lambda folder: (tmp_path / "checkpoint.failed").mkdir())
+    with pytest.raises(StateError, match=r"which was not done; .*; rename .* to .* yourself"):
+        repartition_checkpoint(spark, str(place), 4)
+    assert files_in(copy) == before
+    assert place.exists()
+
+
+def test_folders_say_what_was_not_done(spark: SparkSession, tmp_path: Path) -> None:
+    folders = Folders(spark)
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    (folder / "one").write_text("1")
+    file.write_text("2")
+    with pytest.raises(StateError, match=r"folder must be copied to .*; what is there may be"):
+        folders.copy(str(folder), str(file / "below"))
+    with pytest.raises(StateError, match="nowhere must be removed; the file system has not done"):
+        folders.remove(str(tmp_path / "nowhere"))
+    with pytest.raises(StateError, match=r"folder must be renamed to .*file; the file system has"):
+        folders.rename(str(folder), str(file))
+    with pytest.raises(StateError, match="nowhere must be renamed to"):
+        folders.rename(str(tmp_path / "nowhere"), str(tmp_path / "other"))
+    assert (folder / "one").read_text() == "1"
+    assert file.read_text() == "2"
+
+
+def test_a_spark_that_cannot_divide_again_is_said_so() -> None:
+    with pytest.raises(SessionError, match=r"Spark must be 4.2 or later, .*; got '4.1.0'"):
+        repartitioning._manager(cast("SparkSession", SimpleNamespace(version="4.1.0")))

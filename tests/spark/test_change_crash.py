@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -12,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.engine import state
+from penstock.engine.limits import part_of
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 from penstock.engine.sharding import route
 from penstock.engine.stream_progress import progress_of_all
 from penstock.testing import canonical_rows
 from tests.processes import kill_session
-from tests.spark.change_driver import HALTED, SHARDS, WINDOW, batches, join_of
+from tests.spark.change_driver import HALTED, MOST, SAVED, SHARDS, WINDOW, batches, join_of
 from tests.spark.support import make_sources
 from tests.spark.test_crash import wait_for
 
@@ -47,7 +49,8 @@ def changed_runs() -> list[Counter[tuple[str, ...]]]:
                 else Operator(plan, shard=shard, shards=SHARDS, aligned=True, ordered=True)
             )
             results.append(operator.process(part, progress))
-            assert operator.store.held <= rows
+            assert operator.store.held <= part_of(rows, shard, SHARDS)
+            assert operator.metrics().held_most <= part_of(rows, shard, SHARDS)
             changes = state.save(operator)
             kept = {n: c for n, c in saved[shard].items() if n not in changes.removed}
             saved[shard] = kept | dict(changes.written)
@@ -77,19 +80,20 @@ def test_the_engine_finds_what_it_must() -> None:
 @pytest.mark.crash
 def test_killed_and_restarted_with_other_budgets(tmp_path: Path) -> None:
     make_sources(tmp_path, batches())
+    most = []
+    before = 0
     for (rows, _), halt in zip(STAGES, (3, 5, -1), strict=True):
         (tmp_path / HALTED).unlink(missing_ok=True)
         driver = subprocess.Popen(  # noqa: S603  # our own program
             [
                 sys.executable,
                 "-m",
-                "tests.spark.change_driver",
+                PROGRAM,
                 str(tmp_path),
                 str(rows),
                 str(halt),
             ],
             cwd=Path(__file__).parents[2],
-            stdout=subprocess.PIPE,
             start_new_session=True,
         )
         if halt >= 0:
@@ -97,9 +101,17 @@ def test_killed_and_restarted_with_other_budgets(tmp_path: Path) -> None:
             assert driver.poll() is None, (tmp_path / "spark.log").read_text()[-3000:]
             kill_session(driver)
         else:
-            said, _ = driver.communicate(timeout=600)
+            driver.wait(timeout=600)
             assert driver.returncode == 0, (tmp_path / "spark.log").read_text()[-3000:]
-            assert int(said) <= rows  # the most that were held
+        most.append(json.loads((tmp_path / MOST).read_text()))
+        assert most[-1] <= rows
+        if before:  # what the stage before has left: each shard within its own part
+            saved = json.loads((tmp_path / SAVED).read_text())
+            assert sorted(saved) == [str(shard) for shard in range(SHARDS)]
+            for shard, held in saved.items():
+                assert 0 < held <= part_of(before, int(shard), SHARDS)
+        before = rows
+    assert most[1] < most[0] < most[2]  # each stage uses its budget, and the last has room
     expected = changed_runs()
     empty = join_of(None).replay({n: t[0].slice(0, 0) for n, t in batches().items()}).result
     for number, rows_of_batch in enumerate(expected):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from penstock.cli import main
 from penstock.errors import StateError
 from penstock.spark import cause
 from tests.spark.damage import JOIN, flip_byte, make_batches
@@ -188,3 +189,50 @@ def test_a_damaged_byte_that_only_penstock_finds(
     write_compressed(spark, file, data)
     assert_no_wrong_rows(spark, stopped, tmp_path)
     assert stopped.rows(spark, tmp_path) == stopped.after
+
+
+def flip_where_the_file_system_finds_it(file: Path) -> None:
+    flip(file, 0.5)
+
+
+def flip_where_the_compression_finds_it(file: Path) -> None:
+    flip(file, 0.3)
+    remove_checksum(file)
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+    remove_checksum(file)
+
+
+def said_by_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what `penstock state check` says, which ends with exit code 2."""
+    with pytest.raises(SystemExit) as end:
+        main(["state", "check", str(folder / "checkpoint")])
+    assert end.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_names_the_files_that_spark_cannot_read(
+    stopped: Stopped, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for damage, words in (
+        (flip_where_the_file_system_finds_it, ""),
+        (flip_where_the_compression_finds_it, ""),
+        (remove, "3.changelog does not exist"),
+    ):
+        folder = tmp_path / damage.__name__
+        folder.mkdir()
+        stopped.copy(folder)
+        damage(changelog(folder))
+        said = said_by_check(folder, capsys)
+        assert "must be readable by Spark; partition 0, in state/0/0, is damaged: " in said
+        assert "partition 1" not in said
+        assert words in said
+    stopped.copy(tmp_path)
+    log = tmp_path / "checkpoint" / "commits" / "2"
+    log.write_text("not what Spark writes")
+    remove_checksum(log)
+    said = said_by_check(tmp_path, capsys)
+    assert re.search("must be readable by Spark; .*commits/2", said)

@@ -53,7 +53,7 @@ class FakeHandle:
 
 
 class FakeMetrics(FakeHandle):
-    """The value with the metrics, which nobody reads here."""
+    """The value with the metrics, which is not read here."""
 
     def update(self, value: tuple[bytes]) -> None:
         pass

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from examples.market import __main__ as new_sellers
+from examples.market import streams as site
 from examples.quotes import exchange
 from examples.quotes.on_spark import SHARDS, run_on_spark
 from examples.sellers import __main__ as market_sellers
@@ -34,6 +36,18 @@ def test_the_sellers_are_estimated_better_from_a_sample_than_from_a_maximum_subs
     picture = tmp_path / "sellers.png"
     save_sellers(picture, sellers)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_the_market_runs_as_a_streaming_query(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert spark.range(1).count() == 1  # the example takes the session that there is
+    tables = site.tables(400)
+    query = site.query(tables)
+    plan = query.optimize(query.measure(tables))
+    assert new_sellers.on_spark(plan, tables, parts=3) == plan.replay(tables).result.num_rows
+    assert "measured" in capsys.readouterr().out
 
 
 def test_the_burst_at_the_exchange_is_that_of_a_replay(

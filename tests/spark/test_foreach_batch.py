@@ -62,7 +62,7 @@ def run_each(
 
 
 def bytes_in_files_without_a_name(spark: SparkSession) -> int:
-    """Return how much disk space is taken by files that workers have open and nobody can see."""
+    """Return how much disk space is taken by files without a name that workers have open."""
     assert spark._jvm is not None
     processes = spark._jvm.java.lang.ProcessHandle.current().descendants().toArray()
     sizes = {}

@@ -15,6 +15,7 @@ from penstock.strategies import (
     Admit,
     Decision,
     LowestRating,
+    Probe,
     Resource,
     Retain,
     Rows,
@@ -58,7 +59,7 @@ def test_own_strategies_survive_a_restart(spark: SparkSession, tmp_path: Path) -
 
     @dataclass(frozen=True)
     class MoreAndMore(Strategy):
-        """Admits fewer rows from review to review: a restart must know the last decision."""
+        """Admits and probes less from review to review: a restart must know the last decision."""
 
         name: ClassVar[str] = "more-and-more"
         spends: ClassVar[Resource] = Resource.CPU
@@ -66,7 +67,14 @@ def test_own_strategies_survive_a_restart(spark: SparkSession, tmp_path: Path) -
         def decide(self, view: View) -> Decision:
             if view.previous is None:
                 return Decision()
-            return Decision(admit=Admit(0.9 * float(view.previous.admit.chances)))
+            newer = np.zeros((2, 2, 4))
+            newer[:, :, :2] = 1.0  # the newer half of each window, less at each review
+            if view.previous.probe.sub_windows is not None:
+                newer = 0.9 * np.asarray(view.previous.probe.sub_windows, np.float64)
+            return Decision(
+                admit=Admit(0.95 * float(view.previous.admit.chances)),
+                probe=Probe(0.95 * float(view.previous.probe.chances), newer),
+            )
 
     join = ps.Join(
         streams={name: ps.Stream(time="t", window=200) for name in ("r", "s")},
@@ -82,6 +90,10 @@ def test_own_strategies_survive_a_restart(spark: SparkSession, tmp_path: Path) -
     expected = join.replay(batches, shards=2, ended=False)
     assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
     metrics = ps.progress(query)
+    assert metrics.streams["r"].not_probed == expected.metrics.streams["r"].not_probed > 100
+    # Older parts of windows were never probed, but keys are counted: what was lost is known.
+    assert metrics.recall == expected.metrics.recall
+    assert metrics.unseen == 0
     assert counts(metrics) == counts(expected.metrics)
     assert metrics.strategy == "shortest + more-and-more"
     assert metrics.streams["r"].not_admitted == expected.metrics.streams["r"].not_admitted > 100

@@ -52,7 +52,7 @@ def test_before_the_first_rows(spark: SparkSession, tmp_path: Path) -> None:
     assert metrics.batch_recall is None
     assert metrics.budget_rows is None  # not known before there are rows
     assert metrics.strategy == "best"
-    assert list(metrics.follows) == ["age", "prob", "expected"]
+    assert list(metrics.follows) == ["prob", "age", "expected", "until-expiry", "fifo"]
 
 
 def test_after_a_restart_and_while_no_rows_come(

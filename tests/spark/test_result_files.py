@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from penstock.engine.ipc import from_ipc
 from penstock.spark import result_files
+from penstock.spark.handing_over import HandingOver
 from penstock.spark.result_files import Address, ResultFile, ResultReader, close_old_files
 
 if TYPE_CHECKING:
@@ -119,3 +121,15 @@ def test_files_are_used_only_if_a_process_outlives_its_task(
     assert result_files.is_possible()
     monkeypatch.delenv("SPARK_REUSE_WORKER")
     assert not result_files.is_possible()
+
+
+def test_results_in_rows_are_counted_as_they_are_taken() -> None:
+    table = pa.table({"x": list(range(10))})
+    handing = HandingOver("a query without files", 1, may_use_files=False)
+    rows = list(handing.rows(iter([table, table.slice(0, 3)])))
+    found = [from_ipc(pa.py_buffer(row["results"][0])).num_rows for row in rows]
+    assert found == [10, 3]
+    assert all(row["address"][0] is None for row in rows)
+    taken, seconds = handing.handed_over
+    assert taken == 13
+    assert seconds >= 0

@@ -49,7 +49,8 @@ def test_far_more_partitions_than_cores_are_warned_of(spark: SparkSession, tmp_p
         "each with a part of the budget, and 2 cores have 200 tasks in every micro-batch, which "
         'takes long; write spark.conf.set("spark.sql.shuffle.partitions", "2") before the join (in '
         "a session of its own, spark.newSession(), if other queries need the setting), or go on "
-        "with it if the query has a checkpoint: its number of partitions cannot change"
+        "with it if the query has a checkpoint: it keeps its number of partitions, which `penstock "
+        "state repartition` changes"
     )
     assert warning.filename == __file__
 

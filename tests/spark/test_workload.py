@@ -15,6 +15,8 @@ from penstock.spark.joint_definition import JointDefinition
 from penstock.spark.joint_packing import JointPacker
 from penstock.testing import canonical_rows
 from tests.spark.support import Rows, counts, in_parts, make_sources, run
+from tests.workload.streams import WINDOW, in_time
+from tests.workload.test_replay import load_moves
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +140,24 @@ def test_a_batch_has_the_rows_of_replay(spark: SparkSession, tmp_path: Path) -> 
     assert work.select(frame, "paid").columns == ["orders", "payments", "time", "weight"]
     with pytest.raises(SpecificationError, match=r"that of a join .*; got 'payed'; did you mean"):
         work.select(frame, "payed")
+
+
+@pytest.mark.slow
+def test_streams_that_drift_have_the_rows_of_replay(spark: SparkSession, tmp_path: Path) -> None:
+    """So what `tests/workload/test_replay.py` measures of drifting streams holds on Spark."""
+    joins, tables = load_moves(4)
+    work = ps.Workload(joins, budget=ps.Budget(rows=900))
+    batches = in_time(tables, 4, 4 * WINDOW)
+    expected = work.replay(batches, shards=2, ended=False)
+    sources = make_sources(tmp_path, batches)
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    query = run(work.stream(frames, shards=2), tmp_path)
+    written = spark.read.parquet(str(tmp_path / "out"))
+    for name, result in expected.results.items():
+        assert rows_of(work, written, name, result.schema) == canonical_rows(result)
+    allotted = work.progress(query).allotment
+    assert allotted == expected.metrics.allotment
+    assert allotted["a"] > 1.3 * allotted["b"]  # the load has moved to the first
 
 
 def test_a_stream_is_packed_once_for_joins_on_the_same_columns() -> None:

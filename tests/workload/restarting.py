@@ -23,11 +23,13 @@ class Restarted:
     ----------
     found
         The results of each join.
+    chunks, division
+        What was saved, of each join and of the division of the budget.
     """
 
     def __init__(self, names: list[str]) -> None:
-        self._chunks: dict[str, dict[str, bytes]] = {name: {} for name in names}
-        self._division: bytes | None = None
+        self.chunks: dict[str, dict[str, bytes]] = {name: {} for name in names}
+        self.division: bytes | None = None
         self._found: dict[str, list[pa.Table]] = {name: [] for name in names}
 
     @property
@@ -41,9 +43,9 @@ class Restarted:
             join: state.restore(plan.plans[join], own, aligned=True)
             if own
             else Operator(plan.plans[join], aligned=True, ordered=True)
-            for join, own in self._chunks.items()
+            for join, own in self.chunks.items()
         }
-        joint = JointShard.restore(operators, plan.rule, self._division)
+        joint = JointShard.restore(operators, plan.rule, self.division)
         self._check(joint)
         going = {
             join: operator.pieces({n: batch[n] for n in plan.plans[join].spec.names})
@@ -52,12 +54,12 @@ class Restarted:
         for join, piece in joint.pieces(going):
             self._found[join].append(piece)
         self._check(joint)
-        self._division = joint.save()
+        self.division = joint.save()
         for join, operator in operators.items():
             changes = state.save(operator)
-            self._chunks[join] |= changes.written
+            self.chunks[join] |= changes.written
             for gone in changes.removed:
-                del self._chunks[join][gone]
+                del self.chunks[join][gone]
         return joint
 
     @staticmethod

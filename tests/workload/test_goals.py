@@ -132,6 +132,8 @@ SAMPLE_BY_CPU = replace(SAMPLE, budget=ps.Budget(cpu=0.5))
         ({"weights": 3}, "weights must be numbers by join"),
         ({"objective": "most"}, 'objective must be "least" or "total"'),
         ({"every": 0}, "every must be above 0"),
+        ({"every": "0 seconds"}, "every must be above 0; got '0 seconds'"),
+        ({"every": "often"}, "every must be a duration of zero or more"),
     ],
 )
 def test_what_cannot_be_is_refused(said: dict[str, object], words: str) -> None:

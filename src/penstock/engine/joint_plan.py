@@ -166,6 +166,9 @@ class JointSpecification:
             scale = next(iter(scales.values()))
             why = "times are numbers" if scale is None else "times are timestamps"
             interval = to_units(self.every, scale, "every", why) / (scale or 1)
+            if not interval:
+                hint = "give a longer duration"
+                raise SpecificationError(must("every", "a unit of the times", self.every, hint))
         whole = self.budget.rows or self.budget.memory_bytes or 0
         return SharingRule(
             whole, self.weights, self.objective, float(interval) or 1.0, self.budget.cpu_share

@@ -7,7 +7,6 @@ streams that are in step the cut into batches has no effect.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from dataclasses import dataclass, field
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.division_state import DivisionState
 from penstock.engine.limits import part_of
 from penstock.engine.shared_resources import resources_of
-from penstock.errors import StateError
 from penstock.statistics.allotment import QualityCurve, allot_least, allot_total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -75,7 +74,8 @@ class JointShard:
     divisions: int = 0  # that have changed something
     # At the last divisions, of each resource and operator: what was counted until then.
     history: dict[str, list[dict[str, list[float]]]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)  # that each has taken for the batch
+    seconds: dict[str, float] = field(default_factory=dict)  # of CPU time that the batch took each
+    clock: Callable[[], float] = time.thread_time  # by which that is measured
 
     def __post_init__(self) -> None:
         """Let all operators have their amounts."""
@@ -105,18 +105,20 @@ class JointShard:
                 # One that is paused already is at a later time than the mark.
                 if operator.paused_at is not None and operator.pause_at <= operator.paused_at:
                     continue
-                began = time.perf_counter()
+                began = self.clock()
                 for piece in going[name]:
                     if operator.paused_at is not None:
                         break
                     yield name, piece
                 else:
                     del going[name]
-                self.seconds[name] += time.perf_counter() - began
+                self.seconds[name] += self.clock() - began
             if going:
                 self._divide_again(going)
 
-    def measure(self, handed_over: tuple[int, float] = (0, 0.0), *, is_warm: bool = True) -> None:
+    def measure(
+        self, handed_over: tuple[int, float] | None = None, *, is_warm: bool = True
+    ) -> None:
         """Take in how long each join has taken for the batch; see `Work.measure`."""
         for name, operator in self.operators.items():
             if operator.work is not None:
@@ -191,42 +193,51 @@ class JointShard:
 
     def save(self) -> bytes:
         """Return what a restart needs besides the operators' states."""
-        saved = {
-            "amounts": self.amounts,
-            "mark": self.mark,
-            "divisions": self.divisions,
-            "history": self.history,
-        }
-        return json.dumps(saved).encode()
+        return DivisionState(
+            amounts=self.amounts,
+            units={name: each.unit for name, each in self.resources.items()},
+            interval=self.rule.interval,
+            mark=self.mark,
+            divisions=self.divisions,
+            history=self.history,
+        ).to_bytes()
 
     @staticmethod
     def restore(
         operators: Mapping[str, Operator], rule: SharingRule, saved: bytes | None
     ) -> JointShard:
-        """Go on where the saved one stopped; with another budget, in the same proportions.
+        """Go on where the saved one stopped.
+
+        With another budget it goes on in the same proportions. Other weights, another objective and
+        another interval hold from the next division on.
 
         Raises
         ------
         StateError
-            If it was saved by other joins.
+            If it was saved by other joins, or is damaged.
         """
         if saved is None:
             return JointShard(operators, rule)
-        known = json.loads(saved)
-        amounts: dict[str, dict[str, int]] = known["amounts"]
-        for each in amounts.values():
-            if set(each) != set(operators):
-                raise StateError(
-                    f"joins of the workload must be those of the saved state: "
-                    f"{', '.join(each)}; got {', '.join(operators)}; give them back, or start "
-                    f"without the saved state"
-                )
+        known = DivisionState.from_bytes(saved)
+        known.check_joins(operators)
+        amounts = {name: dict(each) for name, each in known.amounts.items()}
         for resource in resources_of(operators, rule):
-            for name, amount in amounts.get(resource.name, {}).items():
+            own = amounts.get(resource.name, {})
+            if own and known.units[resource.name] != resource.unit:
+                amounts[resource.name] = resource.converted(own)
+                continue
+            for name, amount in own.items():
                 resource.resume(name, amount)
-        return JointShard(
-            operators, rule, amounts, known["mark"], known["divisions"], known["history"]
-        )
+        mark = _mark_in(rule.interval, known)
+        return JointShard(operators, rule, amounts, mark, known.divisions, dict(known.history))
+
+
+def _mark_in(interval: float, known: DivisionState) -> int | None:
+    """Return the number of the interval to divide at next, in intervals of this length."""
+    if known.mark is None or known.interval == interval:
+        return known.mark
+    divided = (known.mark - 1) * known.interval  # where the last interval began
+    return math.floor(divided / interval) + 1
 
 
 def _scaled(amounts: Mapping[str, int], resource: Resource) -> dict[str, int]:

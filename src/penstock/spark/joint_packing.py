@@ -21,6 +21,7 @@ from penstock.engine.stream_progress import (
     no_progress,
     progress_of,
 )
+from penstock.spark.packing import in_pieces
 from penstock.spark.shards import shard_keys
 from penstock.spark.worker import freeze_loaded_objects
 
@@ -47,8 +48,6 @@ _PACKED = pa.schema(
         ("rows", pa.binary()),
     ]
 )
-# As for a single join.
-_MAX_BYTES = 32 << 20
 
 
 def routes(plan: JointPlan, stream: str, shards: int) -> dict[str, str]:
@@ -79,19 +78,11 @@ class JointPacker:
     shards: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield packed rows for each shard, once for every `_MAX_BYTES` of rows."""
+        """Yield packed rows for each shard, piece by piece."""
         freeze_loaded_objects()
         plan = self.definition.plan()
-        waiting: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            waiting.append(batch)
-            size += batch.nbytes
-            if size >= _MAX_BYTES:
-                yield self._pack(plan, waiting)
-                waiting, size = [], 0
-        if waiting:
-            yield self._pack(plan, waiting)
+        for some in in_pieces(batches):
+            yield self._pack(plan, some)
 
     def _pack(self, plan: JointPlan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         schema = self.definition.schemas[self.stream]

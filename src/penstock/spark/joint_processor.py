@@ -9,9 +9,12 @@ import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from penstock.engine import state
+from penstock.engine.division_state import DIVISION
 from penstock.engine.joint_shard import JointShard
 from penstock.engine.operator import Operator
-from penstock.spark import operator_cache, result_files
+from penstock.spark import operator_cache
+from penstock.spark.handing_over import HandingOver
+from penstock.spark.joint_chunks import join_and_chunk, joint_name
 from penstock.spark.joint_packing import unpack_joint_shard
 from penstock.spark.joint_results import ResultLabels
 from penstock.spark.observed_metrics import counters
@@ -20,7 +23,6 @@ from penstock.spark.processor import (
     QUERY,
     batch_number,
     complete_until_ms,
-    result_rows,
     task_property,
 )
 from penstock.spark.shards import shard_keys
@@ -71,7 +73,7 @@ class JointProcessor(StatefulProcessor):
         self._chunks = handle.getMapState("chunks", "name STRING", "data BINARY")
         self._waiting = handle.getMapState("waiting", "name STRING", "data BINARY")
         self._heads = handle.getMapState("heads", "name STRING", "data BINARY")
-        self._division = handle.getValueState("division", "data BINARY")
+        self._division = handle.getValueState(DIVISION, "data BINARY")
         self._metrics = handle.getMapState(METRICS, "name STRING", "counters ARRAY<DOUBLE>")
 
     def handleInputRows(  # noqa: N802
@@ -89,18 +91,14 @@ class JointProcessor(StatefulProcessor):
         columns = (packed[name] for name in _PACKED_COLUMNS)
         batches = unpack_joint_shard(plan, zip(*columns, strict=True), self._shards)
         query = task_property(QUERY) or self._definition.id
-        handed_over = result_files.close_old_files(query, batch_number())
+        handing = HandingOver(query, batch_number(), may_use_files=self._may_use_files)
         going = {
             name: joint.operators[name].pieces(batch.tables, batch.stream_progress)
             for name, batch in batches.items()
         }
-        for row in result_rows(
-            self._labelled(plan, joint.pieces(going)),
-            self._definition.id,
-            may_use_files=self._may_use_files,
-        ):
+        for row in handing.rows(self._labelled(plan, joint.pieces(going))):
             yield row.assign(join=None)
-        joint.measure(handed_over, is_warm=joint is self._cached)
+        joint.measure(handing.handed_over, is_warm=joint is self._cached)
         self._save(joint, shard)
         yield from self._metric_rows(joint)
 
@@ -151,7 +149,7 @@ class JointProcessor(StatefulProcessor):
         chunks: dict[str, dict[str, bytes]] = {name: {"head": heads[name]} for name in heads}
         stored = {name: data for (name,), (data,) in self._chunks.iterator()} if heads else {}
         for name, data in stored.items():
-            join, chunk = _split(name)
+            join, chunk = join_and_chunk(name)
             chunks.setdefault(join, {})[chunk] = data
         operators = {
             name: Operator(each, shard=shard, shards=self._shards, aligned=True, ordered=True)
@@ -170,7 +168,7 @@ class JointProcessor(StatefulProcessor):
 
     def _fetch(self, join: str, name: str) -> bytes | None:
         """Return a chunk of a join's rows that wait for its slowest stream."""
-        found = self._waiting.getValue((_joined(join, name),))
+        found = self._waiting.getValue((joint_name(join, name),))
         return None if found is None else found[0]
 
     def _save(self, joint: JointShard, shard: int) -> None:
@@ -180,9 +178,9 @@ class JointProcessor(StatefulProcessor):
             written = dict(changes.written)
             heads[join] = written.pop("head")
             for name in changes.removed:
-                self._map_of(name).removeKey((_joined(join, name),))
+                self._map_of(name).removeKey((joint_name(join, name),))
             for name, data in written.items():
-                self._map_of(name).updateValue((_joined(join, name),), (data,))
+                self._map_of(name).updateValue((joint_name(join, name),), (data,))
             operator.alignment.spool.forget_saved()
             self._heads.updateValue((join,), (heads[join],))
         division = joint.save()
@@ -197,18 +195,3 @@ class JointProcessor(StatefulProcessor):
 
 def _all_heads(heads: dict[str, bytes], division: bytes | None) -> bytes:
     return b"".join([*(heads[name] for name in sorted(heads)), division or b""])
-
-
-def _joined(join: str, chunk: str) -> str:
-    """Return the name under which a join's chunk is kept.
-
-    >>> _split(_joined("a/b", "rows/s/1"))
-    ('a/b', 'rows/s/1')
-    """
-    return f"{len(join)}/{join}/{chunk}"
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Return the join and the chunk that a name is of."""
-    size, _, rest = name.partition("/")
-    return rest[: int(size)], rest[int(size) + 1 :]

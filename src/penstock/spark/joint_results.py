@@ -40,7 +40,7 @@ class ResultLabels:
         """Return results of a join as rows of the common type."""
         rows = results.num_rows
         columns = {
-            JOIN: pa.array([name]).take(pa.array([0] * rows, pa.int32())),
+            JOIN: pa.repeat(name, rows),
             TIME: results[TIME],
         }
         for each, kind in self._structs.items():

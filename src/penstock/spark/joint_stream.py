@@ -11,7 +11,6 @@ from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentat
 
 from penstock.engine.joint_shard import JointShard
 from penstock.engine.operator import Operator
-from penstock.engine.replay import check_shards
 from penstock.errors import SchemaError, must
 from penstock.spark.frames import arrow_schemas, check_collations, check_frames
 from penstock.spark.joint_definition import JointDefinition
@@ -27,7 +26,7 @@ from penstock.spark.observed_metrics import aggregates
 from penstock.spark.same_join import same_workload_check
 from penstock.spark.session import may_use_files
 from penstock.spark.shards import shard_keys
-from penstock.spark.stream import number_of_shards
+from penstock.spark.stream import check_spark_shards, number_of_shards
 from penstock.spark.unpacking import unpack_results
 from penstock.spark.worker import freeze_loaded_objects
 
@@ -130,7 +129,7 @@ def _number_of_shards(
 ) -> int:
     def check(shards: int) -> None:
         for each in plan.plans.values():
-            check_shards(each, shards)
+            check_spark_shards(each, shards)
         plan.check_shards(shards)
 
     spark = next(iter(frames.values())).sparkSession

@@ -39,6 +39,7 @@ _JOIN_FLOATS = {
     "insert_cost",
     "compare_cost",
     "result_cost",
+    "seconds",
 }
 _STREAM_COUNTERS = (
     *(field.name for field in fields(StreamMetrics) if field.name != "row_bytes"),
@@ -92,6 +93,11 @@ def counters(metrics: Metrics) -> list[float | None]:
     values.extend(metrics.behind.values())
     values.extend(metrics.tried.values())
     return [None if value is None else float(value) for value in values]
+
+
+def seconds_of(counted: Sequence[float | None]) -> float:
+    """Return the processor time among one shard's counters."""
+    return counted[_JOIN_COUNTERS.index("seconds")] or 0.0
 
 
 def aggregates(spec: Specification, column: Column | str) -> list[Column]:

@@ -46,6 +46,20 @@ _PACKED = pa.schema(
 _MAX_BYTES = 32 << 20
 
 
+def in_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield as many batches at a time as have `_MAX_BYTES`, or a little more."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= _MAX_BYTES:
+            yield waiting
+            waiting, size = [], 0
+    if waiting:
+        yield waiting
+
+
 @dataclass(frozen=True)
 class Packer:
     """Packs one stream: a function for `mapInArrow`."""
@@ -58,16 +72,8 @@ class Packer:
         """Yield a packed row for each shard, once for every `_MAX_BYTES` of rows."""
         freeze_loaded_objects()
         plan = self.definition.plan()
-        waiting: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            waiting.append(batch)
-            size += batch.nbytes
-            if size >= _MAX_BYTES:
-                yield self._pack(plan, waiting)
-                waiting, size = [], 0
-        if waiting:
-            yield self._pack(plan, waiting)
+        for some in in_pieces(batches):
+            yield self._pack(plan, some)
 
     def _pack(self, plan: Plan, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         schema = self.definition.schemas[self.stream]

@@ -10,19 +10,17 @@ from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from penstock.engine import state
-from penstock.engine.ipc import to_ipc
 from penstock.engine.operator import Operator
-from penstock.spark import operator_cache, result_files
-from penstock.spark.observed_metrics import counters
+from penstock.spark import operator_cache
+from penstock.spark.handing_over import HandingOver, output_row
+from penstock.spark.observed_metrics import counters, seconds_of
 from penstock.spark.packing import unpack_shard
-from penstock.spark.result_files import ResultFile
 from penstock.spark.shards import shard_keys
 from penstock.spark.worker import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 
     from penstock.engine.plan import Plan
@@ -40,10 +38,7 @@ to which time the results are complete, in milliseconds, and in the unit of the 
 METRICS = "metrics"
 """Name of the state variable that has each shard's counters, and the join's name."""
 
-_COLUMNS = ("complete_until", "complete_time", "counters", "address", "results")
 QUERY = "sql.streaming.queryId"
-# Results in a row, if they do not go to a file: few enough bytes for Java to hold several rows.
-_MAX_ROW_BYTES = 16 << 20
 
 
 class JoinProcessor(StatefulProcessor):
@@ -88,7 +83,7 @@ class JoinProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Join the packed rows of a shard; called by Spark once in a micro-batch."""
         freeze_loaded_objects()
-        began = time.perf_counter()
+        began, used = time.thread_time(), time.process_time()
         plan = self._definition.plan()
         shard = shard_keys(self._shards).index(key[0])
         operator = self._operator(plan, shard)
@@ -98,22 +93,21 @@ class JoinProcessor(StatefulProcessor):
         packed = pd.concat(rows)
         columns = (packed[name] for name in ("stream", "stream_progress", "rows"))
         batch = unpack_shard(plan, zip(*columns, strict=True), self._shards)
-        query, number = task_property(QUERY) or self._definition.id, batch_number()
-        handed_over = result_files.close_old_files(query, number)
-        yield from result_rows(
-            operator.pieces(batch.tables, batch.stream_progress, told=batch.told),
-            self._definition.id,
-            may_use_files=self._may_use_files,
+        query = task_property(QUERY) or self._definition.id
+        handing = HandingOver(query, batch_number(), may_use_files=self._may_use_files)
+        yield from handing.rows(
+            operator.pieces(batch.tables, batch.stream_progress, told=batch.told)
         )
         if operator.work is not None:
-            # For the next micro-batch. How long Spark takes for this one's results is known then.
-            seconds = time.perf_counter() - began if is_warm else 0.0
-            operator.work.measure(seconds, handed_over)
+            # For the next micro-batch.
+            seconds = time.thread_time() - began if is_warm else 0.0
+            operator.work.measure(seconds, handing.handed_over)
         self._save(operator, shard)
+        operator.seconds += time.process_time() - used
         counted = counters(operator.metrics())
         self._metrics.update((self._name, counted))
         until = operator.complete_until()
-        yield _row(
+        yield output_row(
             complete_until=complete_until_ms(operator),
             complete_time=None if until is None else repr(until),
             counters=counted,
@@ -132,9 +126,12 @@ class JoinProcessor(StatefulProcessor):
         chunks = {name: data for (name,), (data,) in self._chunks.iterator()} | head
         if not chunks:
             return Operator(plan, shard=shard, shards=self._shards, aligned=True, ordered=True)
-        return state.restore(
+        operator = state.restore(
             plan, chunks, shard=shard, shards=self._shards, aligned=True, fetch=self._fetch
         )
+        metrics = self._metrics.get()
+        operator.seconds = seconds_of(metrics[1]) if metrics is not None else 0.0
+        return operator
 
     def _fetch(self, name: str) -> bytes | None:
         """Return a chunk of rows that wait for the slowest stream."""
@@ -157,29 +154,6 @@ class JoinProcessor(StatefulProcessor):
     def _map_of(self, name: str) -> MapState:
         """Return where a chunk is kept: rows that wait are not read again at every restart."""
         return self._waiting if state.is_spooled(name) else self._chunks
-
-
-def result_rows(
-    pieces: Iterator[pa.Table], definition: str, *, may_use_files: bool
-) -> Iterator[pd.DataFrame]:
-    """Yield rows with results, or with their addresses in a file."""
-    query, number = task_property(QUERY) or definition, batch_number()
-    if not (may_use_files and result_files.is_possible()):
-        for piece in pieces:
-            rows = max(1, piece.num_rows * _MAX_ROW_BYTES // max(1, piece.nbytes))
-            for start in range(0, piece.num_rows, rows):
-                yield _row(results=to_ipc(piece.slice(start, rows)))
-        return
-    file = None
-    for piece in pieces:
-        if file is None:
-            file = ResultFile(query, number)
-        yield _row(address=file.append(piece))
-
-
-def _row(**given: object) -> pd.DataFrame:
-    columns = dict.fromkeys(_COLUMNS) | given
-    return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in columns.items()})
 
 
 def complete_until_ms(operator: Operator) -> int | None:

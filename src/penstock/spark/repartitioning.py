@@ -14,12 +14,13 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from penstock.errors import SessionError, StateError, must
-from penstock.spark.checkpoint import joins_in_checkpoint
+from penstock.spark.checkpoint import read_checkpoint
+from penstock.spark.folders import Folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.spark.checkpoint import SavedJoin
+    from penstock.spark.checkpoint import SavedState
 
 __all__ = ["Repartitioned", "repartition_checkpoint"]
 
@@ -52,35 +53,56 @@ def repartition_checkpoint(spark: SparkSession, place: str, partitions: int) -> 
         If this Spark cannot do it.
     """
     place = place.rstrip("/")
-    joins = joins_in_checkpoint(spark, place)
-    for join in joins:
-        for what in join.damaged:
-            raise StateError(
-                f"the state in {place} must be intact; {what}; see `penstock state check`"
-            )
-    before = max(join.partitions for join in joins)
+    saved = read_checkpoint(spark, place)
+    for what in saved.damaged:
+        raise StateError(f"the state in {place} must be intact; {what}; see `penstock state check`")
+    before = max(join.partitions for join in saved.joins)
     if before == partitions:
         hint = "nothing has to be done"
         raise StateError(must("partitions", f"other than the {before} there are", partitions, hint))
     manager = _manager(spark)
     copy = f"{place}.with-{before}-partitions"
-    files = _Files(spark)
-    if files.exists(copy):
-        hint = "remove it if you do not need it any more"
-        raise StateError(must(f"{copy}, for a copy of the checkpoint,", "free", "a folder", hint))
-    files.copy(place, copy)
+    folders = Folders(spark)
+    for taken, use in ((copy, "a copy of the checkpoint"), (_aside(place), "a state that fails")):
+        if folders.exists(taken):
+            hint = "remove it if you do not need it any more"
+            raise StateError(must(f"{taken}, for {use},", "free", "a folder", hint))
+    folders.copy(place, copy)
     try:
         manager.repartition(place, partitions)
-        _check_same(joins, joins_in_checkpoint(spark, place), partitions)
+        _check_same(saved, read_checkpoint(spark, place), partitions)
     except (PySparkException, Py4JError, StateError) as error:
-        files.remove(place)
-        files.rename(copy, place)
         reason = str(error).partition("\n")[0]
+        _put_back(folders, place, copy, reason)
         raise StateError(
             f"the state in {place} must be one that Spark can divide into {partitions} partitions; "
             f"{reason}; the checkpoint is as it was before"
         ) from error
     return Repartitioned(before, partitions, copy)
+
+
+def _aside(place: str) -> str:
+    """Return where a state goes that was to be divided, and is not what it must be."""
+    return f"{place}.failed"
+
+
+def _put_back(folders: Folders, place: str, copy: str, reason: str) -> None:
+    """Put the copy of a checkpoint back; nothing is removed before it is in its place.
+
+    Raises
+    ------
+    StateError
+        If that cannot be done; it says what is where.
+    """
+    try:
+        folders.rename(place, _aside(place))
+        folders.rename(copy, place)
+    except StateError as error:
+        raise StateError(
+            f"{reason}, so the checkpoint must be put back, which was not done; {error}; rename "
+            f"{copy}, which is the checkpoint as it was, to {place} yourself"
+        ) from error
+    folders.remove(_aside(place))
 
 
 def _manager(spark: SparkSession) -> Any:  # noqa: ANN401  # experimental in Spark, without a type
@@ -96,41 +118,8 @@ def _manager(spark: SparkSession) -> Any:  # noqa: ANN401  # experimental in Spa
         raise SessionError(message) from error
 
 
-def _check_same(before: list[SavedJoin], after: list[SavedJoin], partitions: int) -> None:
+def _check_same(before: SavedState, after: SavedState, partitions: int) -> None:
     """Raise if a shard has changed, or is gone."""
-    expected = [replace(join, partitions=partitions) for join in before]
-    if expected != after:
+    joins = tuple(replace(join, partitions=partitions) for join in before.joins)
+    if replace(before, joins=joins) != after:
         raise StateError("the shards are not the same afterwards")
-
-
-class _Files:
-    """Folders on any file system of Hadoop's."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._java: Any = spark._jvm  # noqa: SLF001  # no other way to Hadoop's file systems
-        self._settings = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
-
-    def _at(self, place: str) -> tuple[Any, Any]:
-        path = self._java.org.apache.hadoop.fs.Path(place)
-        return path.getFileSystem(self._settings), path
-
-    def exists(self, place: str) -> bool:
-        """Return whether there is something."""
-        files, path = self._at(place)
-        return bool(files.exists(path))
-
-    def copy(self, place: str, to: str) -> None:
-        """Copy a folder."""
-        (files, path), (others, other) = self._at(place), self._at(to)
-        util = self._java.org.apache.hadoop.fs.FileUtil
-        util.copy(files, path, others, other, False, self._settings)  # noqa: FBT003  # deletes nothing
-
-    def remove(self, place: str) -> None:
-        """Remove a folder."""
-        files, path = self._at(place)
-        files.delete(path, True)  # noqa: FBT003  # with all that is in it
-
-    def rename(self, place: str, to: str) -> None:
-        """Rename a folder."""
-        files, path = self._at(place)
-        files.rename(path, self._at(to)[1])

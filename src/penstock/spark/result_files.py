@@ -7,7 +7,7 @@ and only the file's address goes through Java.
 
 The file has no name in the folder, so nothing stays behind, whatever is killed. It exists as long
 as a process has it open. The unpacker opens it through the operator's process, which keeps it open
-until then. Nobody else but the same user can do so.
+until then. Only processes of the same user can do so.
 
 ======================  ==========================================================================
 what happens            when the space is free again
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Rows that Java gets at a time: enough to make the cost per row small, and not too much memory.
 _MAX_ROWS = 1 << 16
-# Files that nobody has opened, of earlier tasks: more than tasks that run at the same time.
+# Files of earlier tasks that were never opened: more than tasks that run at the same time.
 _MAX_WAITING = 256
 # The unpacker takes the right to write from a file that it has opened: so the operator knows.
 _OPENED = 0o400

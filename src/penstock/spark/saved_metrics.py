@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from penstock.errors import SpecificationError, must
+from penstock.metrics.totals import sum_of_known
 from penstock.spark.observed_metrics import TEXTS, from_observed, is_ours, is_unknown_at_first
 from penstock.spark.processor import METRICS
 
@@ -45,7 +46,9 @@ def metrics_in_checkpoint(query: StreamingQuery, name: str) -> Metrics:
     if execution.commitLog().getLatestBatchId().isDefined():
         shards = _saved_counters(execution, name if len(joins) > 1 else None)
     if shards:
-        observed |= {each: _sum(values) for each, *values in zip(counted, *shards, strict=True)}
+        observed |= {
+            each: sum_of_known(values) for each, *values in zip(counted, *shards, strict=True)
+        }
     return from_observed(observed)
 
 
@@ -90,9 +93,3 @@ def _saved_counters(execution: Java, name: str | None) -> list[Sequence[float | 
         rows = values.select(*fields).collect()
         found.extend(row.counters for row in rows if name in (None, row.name))
     return found
-
-
-def _sum(values: Sequence[float | None]) -> float | None:
-    """Add up the shards' counters, as Spark does: a shard that has none is left out."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -232,7 +232,8 @@ def _warn_of_partitions(partitions: int, shards: int | None, cores: int) -> None
         f"setting {_PARTITIONS} of this session is {partitions}, {got}, and {cores} cores have "
         f"{partitions} tasks in every micro-batch, which takes long; write {hint} before the join "
         f"(in a session of its own, spark.newSession(), if other queries need the setting), or go "
-        f"on with it if the query has a checkpoint: its number of partitions cannot change",
+        f"on with it if the query has a checkpoint: it keeps its number of partitions, which "
+        f"`penstock state repartition` changes",
         UserWarning,
         stacklevel=_levels_to_the_caller(),
     )

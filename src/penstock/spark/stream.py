@@ -24,6 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentat
 from penstock.engine.kernel_cache import is_cold
 from penstock.engine.plan import bind
 from penstock.engine.replay import check_shards
+from penstock.engine.vectors import check_dimensions
 from penstock.spark.bounded_join import BoundedJoin
 from penstock.spark.definition import Definition
 from penstock.spark.feeding import RowUnpacker, row_type
@@ -129,7 +130,13 @@ def _number_of_shards(
     if shards is None and plan.has_row_windows:
         shards = 1
     spark = frames[plan.sides[0].name].sparkSession
-    return number_of_shards(spark, partial(check_shards, plan), shards, stateful=stateful)
+    return number_of_shards(spark, partial(check_spark_shards, plan), shards, stateful=stateful)
+
+
+def check_spark_shards(plan: Plan, shards: int) -> None:
+    """Raise unless a join can be divided into so many shards, of which none sees all rows."""
+    check_shards(plan, shards)
+    check_dimensions(plan.vectors, shards)
 
 
 def number_of_shards(

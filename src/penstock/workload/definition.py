@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from penstock.budget import Budget
-from penstock.durations import check_duration, is_clock
+from penstock.durations import is_clock, to_units
 from penstock.engine.joint_plan import JointSpecification
 from penstock.errors import SpecificationError, did_you_mean, must
 from penstock.goals import Sample
@@ -350,8 +350,9 @@ class Workload:
     def _check_every(self) -> None:
         if self.every is None:
             return
-        check_duration(self.every, "every")
-        if not is_clock(self.every) and not self.every > 0:  # type: ignore[operator]
+        # A number is one where times are numbers; a duration has a nanosecond at least.
+        scale = 10**9 if is_clock(self.every) else None
+        if not to_units(self.every, scale, "every", "it is one") > 0:
             hint = "leave it out for a quarter of a window"
             raise SpecificationError(must("every", "above 0", self.every, hint))
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.engine.joint_shard import JointShard
 from penstock.engine.operator import Operator
-from penstock.engine.replay import batches_of, check_shards, in_step
+from penstock.engine.replay import batches_of, check_shards, cpu_clock, in_step
 from penstock.engine.sharding import route
 from penstock.engine.stream_progress import progress_of_all
 from penstock.errors import SchemaError, must
@@ -76,7 +76,7 @@ def _shard(plan: JointPlan, shard: int, shards: int) -> JointShard:
         name: Operator(each, shard=shard, shards=shards, aligned=True)
         for name, each in plan.plans.items()
     }
-    return JointShard(operators, plan.rule)
+    return JointShard(operators, plan.rule, clock=cpu_clock(*plan.plans.values()))
 
 
 def _take(
@@ -93,6 +93,8 @@ def _take(
         own = {stream: batch[stream] for stream in each.spec.names if stream in batch}
         parts[name] = route(each, own, len(joint))
         progress[name] = progress_of_all(each, own) if len(joint) > 1 else None
+        for shard in joint:
+            shard.operators[name].settle_dimensions(own)
     for number, shard in enumerate(joint):
         going = {
             name: operator.pieces(parts[name][number], progress[name], last=last)
