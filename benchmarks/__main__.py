@@ -15,6 +15,8 @@ from benchmarks import (
     batches,
     choice,
     equality,
+    formulas,
+    grub,
     harvesting,
     importance,
     memory,
@@ -24,6 +26,7 @@ from benchmarks import (
     window,
     within,
     work,
+    workload,
 )
 from benchmarks.report import Figures, as_markdown, as_text, machine
 from penstock.errors import SpecificationError
@@ -40,14 +43,18 @@ BENCHMARKS: dict[str, Callable[..., Figures]] = {
     "within": within.run,
     "similar": similar.run,
     "harvesting": harvesting.run,
+    "grub": grub.run,
     "window": window.run,
     "batches": batches.run,
     "memory": memory.run,
     "shedding": shedding.run,
     "choice": choice.run,
     "memory-choice": memory_choice.run,
+    "formulas": formulas.run,
+    "formulas-fast": formulas.run_fast,
     "importance": importance.run,
     "work": work.run,
+    "workload": workload.run,
 }
 
 

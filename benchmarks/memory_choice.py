@@ -1,4 +1,4 @@
-"""Which strategy finds most in a share of the memory, and what `Tried()` finds."""
+"""Which strategy finds most in a share of the memory, and what `strategy=None` finds."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 import penstock as ps
 from benchmarks.report import Target
 from examples.flights.data import departures
 from penstock.report.tables import Table
-from penstock.strategies import Tried
 from penstock.testing import key_streams
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from penstock.bench.timing import Say
-    from penstock.strategies import Strategy
     from penstock.testing import KeyPattern
 
 _SUBSET = ("fifo", "random", "until-expiry", "age", "prob", "expected")
@@ -99,7 +96,7 @@ class Case:
 def _flights(days: int) -> dict[str, pa.Table]:
     """Return departures from Newark and from Kennedy; times in hours."""
     flights = departures(days)
-    seconds = flights["departed_at"].cast("timestamp[s, tz=UTC]").cast("int64").to_numpy()
+    seconds = flights["departed_at"].cast(pa.timestamp("s", tz="UTC")).cast("int64").to_numpy()
     made = flights.select(["origin"]).append_column("time", [(seconds - seconds[0]) / 3600.0])
     made = made.append_column("key", flights["dest"])
     origins = flights["origin"].to_numpy(zero_copy_only=False)
@@ -115,7 +112,7 @@ class Point:
     found
         By strategy, after the warm-up.
     chosen
-        The same of `Tried()`.
+        The same of `strategy=None`.
     """
 
     case: str
@@ -126,7 +123,7 @@ class Point:
 
     @property
     def of_best(self) -> float:
-        """What `Tried()` found, as a share of the best."""
+        """What `strategy=None` found, as a share of the best."""
         return self.chosen / max(self.found.values())
 
 
@@ -152,17 +149,17 @@ class MemoryChoice:
         return (
             Table.titled(
                 "Share of the exact join's results, or of their importance, with so many rows",
-                ("streams", "rows", *names, "Tried()", "of the best"),
+                ("streams", "rows", *names, "None", "of the best"),
                 tuple(rows),
             ),
         )
 
     def targets(self) -> tuple[Target, ...]:
-        """Compare what `Tried()` finds with the best."""
-        large = [each for each in self.points if each.held >= _LARGE and each.rows >= _SMALL]
+        """Compare what `strategy=None` finds with the best."""
+        large = [each for each in self.points if each.held >= _LARGE]
         small = [each for each in self.points if each.rows >= _SMALL]
         return (
-            _target("Tried(), at least 0.97 of the best strategy", large, _WANTED),
+            _target("strategy=None, at least 0.97 of the best strategy", large, _WANTED),
             _target("... and with 20 rows and more, at least 0.9", small, _WANTED_OF_SMALL),
         )
 
@@ -213,14 +210,12 @@ def _points(case: Case) -> list[Point]:
             name: _found(case, _join(case, name, rows).replay(tables).result) / whole
             for name in names
         }
-        # For importance there is no such strategy yet: what is chosen without a name.
-        tried = None if case.importance else Tried()
-        chosen = _found(case, _join(case, tried, rows).replay(tables).result) / whole
+        chosen = _found(case, _join(case, None, rows).replay(tables).result) / whole
         points.append(Point(case.name, case.held, rows, found, chosen))
     return points
 
 
-def _join(case: Case, strategy: str | Strategy | None = None, rows: int | None = None) -> ps.Join:
+def _join(case: Case, strategy: str | None = None, rows: int | None = None) -> ps.Join:
     goal = (
         ps.MaxImportance(of="value", strategy=strategy)
         if case.importance

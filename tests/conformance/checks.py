@@ -552,8 +552,7 @@ def conforms(
     strategy
         The name of one in the table, or any strategy object. It need not be registered.
     workloads
-        Or their names. Those that the strategy does not serve are left out: joins of three for a
-        sample, and joins on anything but `Equal` if it decides on parts of windows.
+        Or their names. Joins of three are left out for a sample: it serves joins of two.
 
     Raises
     ------

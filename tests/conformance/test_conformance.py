@@ -167,7 +167,7 @@ OWN = (
 )
 
 
-# In every run tests/test_extending.py has others.
+# tests/test_extending.py has others, also in `make slow`: `make test` has those of the table only.
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", OWN[1::2], ids=str)
 def test_a_strategy_from_outside_conforms(strategy: Strategy) -> None:

@@ -69,7 +69,7 @@ class WorkCase(Case):
     def budget(self) -> ps.Budget:
         rows = self.workload.budgets["rows"].rows
         room = None if self.kind == "cpu" else 3 * (rows or 1)
-        costs = COMPARING if self.strategy in {"grub", "random-drop"} else COSTS
+        costs = COMPARING if self.strategy in {"grub", "by-cost", "random-drop"} else COSTS
         return budget_of(self.workload, 0.6, room, costs)
 
     @property
@@ -103,6 +103,8 @@ CASES = [
     WorkCase(WITHIN, "grub", "cpu"),
     WorkCase(SIMILAR, "grub", "cpu"),
     WorkCase(WITHIN, "grub", "both"),
+    WorkCase(SIMILAR, "grub", "both"),
+    WorkCase(SIMILAR, "by-cost", "cpu"),
     WorkCase(SIMILAR, "random-drop", "cpu"),
 ]
 

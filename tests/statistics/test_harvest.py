@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from penstock.errors import SpecificationError
 from penstock.statistics.harvest_frontier import best_harvest
 from penstock.statistics.harvest_greedy import Metric, Way, greedy
-from penstock.statistics.harvest_model import HarvestModel
+from penstock.statistics.harvest_model import HarvestModel, scans_of
 from penstock.statistics.join_orders import join_orders
 from penstock.statistics.lag_histogram import LagHistogram
 from penstock.statistics.lag_scores import all_lag_scores
@@ -41,6 +42,28 @@ def _fractions(model: HarvestModel, data: st.DataObject) -> np.ndarray:
     steps = model.table.steps
     taken = [data.draw(st.integers(0, int(n))) for n in steps.ravel()]
     return np.array(taken, np.float64).reshape(steps.shape) / steps
+
+
+def best_of_all(model: HarvestModel, throttle: float) -> float:
+    """Return the output of the best of all settings of three streams.
+
+    Directions share nothing but the cost: each one's settings are looked at once.
+    """
+    steps = model.table.steps
+    own = []
+    for i in range(3):
+        figures = [(0.0, 0.0)]
+        for taken in product(*(range(1, n + 1) for n in steps[i])):
+            fractions = np.zeros((3, 2))
+            fractions[i] = np.array(taken) / steps[i]
+            harvest = model.harvest(fractions)
+            figures.append((harvest.cost, harvest.output))
+        own.append(np.array(figures).T)
+    costs, outputs = (
+        own[0][k][:, None, None] + own[1][k][None, :, None] + own[2][k][None, None, :]
+        for k in range(2)
+    )
+    return float(outputs[costs <= throttle * model.full_cost * (1 + 1e-9)].max())
 
 
 class TestExamplesOfThePaper:
@@ -208,6 +231,12 @@ class TestOptimum:
             assert found.output == pytest.approx(best_output(model, throttle))
             assert found.cost <= throttle * model.full_cost * (1 + 1e-6)
 
+    def test_equals_trying_all_settings_of_three_sub_windows(self) -> None:
+        for seed, throttle in product(range(3), (0.1, 0.3, 0.6)):
+            model = problem("bells", seed, count=3)
+            found = harvest_optimum(model, throttle)
+            assert found.output == pytest.approx(best_of_all(model, throttle))
+
     def test_with_other_numbers_of_sub_windows(self) -> None:
         model = problem("uniform", 5, count=3)
         counts = np.array([2, 3, 1])
@@ -259,9 +288,141 @@ class TestFrontiers:
         assert min(shares) > 0.9
         assert np.mean(shares) > 0.99
 
+    @pytest.mark.parametrize("streams", [3, 4])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_where_no_sub_window_fits_a_part_of_one_is_probed(
+        self, kind: Kind, streams: int
+    ) -> None:
+        for seed, throttle in product(range(5), (1e-5, 1e-3)):
+            model = problem(kind, seed, streams=streams, count=20)
+            found = best_harvest(model, throttle, parts=True)
+            assert found.cost == pytest.approx(throttle * model.full_cost)
+            # A part of the first hop's best sub-window of one direction, and the best others.
+            best = 0.0
+            for i in range(streams):
+                for others in product(*((1, 2, 4, 7, 10, 15, 20) for _ in range(streams - 2))):
+                    fractions = np.zeros((streams, streams - 1))
+                    fractions[i] = np.array([1, *others]) / 20
+                    each = model.harvest(fractions)
+                    best = max(best, each.output / each.cost)
+            assert found.output > 0.99 * best * found.cost
+
+    def test_where_nothing_costs_anything_all_is_probed(self) -> None:
+        model = replace(problem("flat", 1), windows=np.zeros(3))
+        assert model.full_cost == 0.0
+        assert (best_harvest(model, 0.5).fractions == 1.0).all()
+        assert (best_harvest(model, 0.5, parts=True).fractions == 1.0).all()
+
+    @pytest.mark.parametrize("stream", range(3))
+    def test_streams_without_rows_harm_no_others(self, stream: int) -> None:
+        model = problem("bells", 2)
+        rates = model.rates.copy()
+        rates[stream] = 0.0
+        found = best_harvest(replace(model, rates=rates), 0.3, parts=True)
+        assert found.cost <= 0.3 * found.model.full_cost * (1 + 1e-6)
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_four_streams(self, kind: Kind) -> None:
         for seed in range(4):
             model = problem(kind, seed, streams=4, count=6)
             best = harvest_optimum(model, 0.2).output
             assert 0.95 * best < best_harvest(model, 0.2).output <= best * (1 + 1e-9)
+
+
+class TestScansOfManyPartialResults:
+    """An arriving row is compared with a window once, however many partial results it has."""
+
+    @staticmethod
+    def model(seed: int, streams: int = 3, count: int = 3) -> HarvestModel:
+        draws = np.random.default_rng(seed)
+        shape = (streams, streams)
+        return replace(
+            problem("bells", seed, streams=streams, count=count),
+            scanned=draws.uniform(0.05, 1.0, shape),
+            checked=draws.uniform(0.0, 0.3, shape),
+        )
+
+    def test_scans_are_those_of_rows_of_which_something_is_left(self) -> None:
+        """Rows with 8 partial results each: counted by lot."""
+        left = np.random.default_rng(1).binomial(8, 0.2, 200_000)
+        expected = np.count_nonzero(left) / left.sum()
+        assert scans_of(0.2, 1 / 8) == pytest.approx(expected, rel=0.01)
+
+    def test_the_cost_by_its_definition(self) -> None:
+        model = self.model(1)
+        fractions = np.array([[1 / 3, 1.0], [2 / 3, 1 / 3], [1.0, 2 / 3]])
+        found, table = model.yield_of(fractions), model.table
+        cost = 0.0
+        for i in range(3):
+            first, second = table.sizes[i] * fractions[i]
+            partial = table.matches[i, 0] * found[i, 0]
+            scans = partial * scans_of(found[i, 0], table.scanned[i, 1])
+            checks = table.checks[i, 0] * found[i, 0], table.checks[i, 1] * found[i, 1] * partial
+            cost += table.rates[i] * (first + scans * second + sum(checks))
+        assert model.harvest(fractions).cost == pytest.approx(cost)
+
+    @pytest.mark.parametrize("throttle", [0.05, 0.2, 0.4, 0.7])
+    def test_near_the_best_of_all_settings(self, throttle: float) -> None:
+        """Nothing is random here: the same problems in every run."""
+        shares = []
+        for seed, count in product(range(10), (3, 5, 7)):
+            model = self.model(seed, count=count)
+            best = best_of_all(model, throttle)
+            found = best_harvest(model, throttle)
+            assert found.cost <= throttle * model.full_cost * (1 + 1e-6)
+            assert found.output <= best * (1 + 1e-9)
+            shares.append(found.output / best if best else 1.0)
+        assert min(shares) > 0.9
+        assert np.mean(shares) > 0.99
+
+    def test_a_part_of_a_sub_window_spends_what_is_left(self) -> None:
+        for seed, throttle in product(range(10), (1e-4, 0.01, 0.1, 0.4)):
+            model = self.model(seed, streams=4, count=10)
+            found = best_harvest(model, throttle, parts=True)
+            assert found.cost == pytest.approx(throttle * model.full_cost, rel=1e-3)
+            assert found.output >= best_harvest(model, throttle).output * (1 - 1e-9)
+
+    def test_the_optimum_by_frontiers_is_for_other_costs(self) -> None:
+        with pytest.raises(SpecificationError, match="leave scanned out; best_harvest is near"):
+            harvest_optimum(self.model(1), 0.5)
+        assert harvest_optimum(replace(self.model(1), scanned=None), 0.5).output > 0.0
+
+    def test_never_below_the_greedy_choice(self) -> None:
+        for seed in range(10):
+            model = self.model(seed, streams=5, count=20)
+            found, peer = best_harvest(model, 0.2), greedy(model, 0.2)
+            assert found.cost <= 0.2 * model.full_cost * (1 + 1e-6)
+            assert found.output >= peer.output * (1 - 1e-9)
+
+
+class TestOtherCosts:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_what_a_result_costs_is_part_of_the_cost(self, kind: Kind) -> None:
+        model = problem(kind, 3, count=5)
+        charged = replace(model, result=40.0)
+        fractions = np.random.default_rng(1).integers(0, 6, (3, 2)) / 5
+        plain, dearer = model.harvest(fractions), charged.harvest(fractions)
+        assert dearer.output == pytest.approx(plain.output)
+        assert dearer.cost == pytest.approx(plain.cost + 40.0 * plain.output)
+        best = best_of_all(charged, 0.3)
+        assert best_harvest(charged, 0.3).output == pytest.approx(best, rel=0.02)
+
+    def test_of_an_index_later_hops_cost_by_what_was_found_before(self) -> None:
+        model = replace(problem("bells", 4, count=4), skips=False)
+        held = model.rates * model.windows
+        assert model.unavoidable == pytest.approx(
+            sum(model.rates[i] * held[model.orders[i, 0]] for i in range(3))
+        )
+        one, other = np.full((3, 2), 0.5), np.array([[0.5, 1.0]] * 3)
+        assert model.harvest(one).cost == pytest.approx(model.harvest(other).cost)
+        whole = replace(model, skips=True)
+        full = model.full_cost + model.unavoidable
+        assert full == pytest.approx(whole.full_cost)
+        found = best_harvest(model, 0.3)
+        assert found.cost <= 0.3 * model.full_cost * (1 + 1e-6)
+        assert found.output == pytest.approx(best_of_all(model, 0.3), rel=0.02)
+
+    def test_of_an_index_and_two_streams_nothing_is_saved(self) -> None:
+        model = replace(problem("bells", 4, streams=2), skips=False)
+        assert model.full_cost == 0.0
+        assert (best_harvest(model, 0.1).fractions == 1.0).all()

@@ -168,7 +168,7 @@ def run(window: NaiveSampling, windows: int = 200) -> tuple[float, float]:
         else:
             window.probe(time, value)
     estimate = sum(s1.weight for s1, _ in window.sample) / (windows - 0.5)
-    # Who has just come is counted as well; the first window fills.
+    # A row that has just come is counted as well; the first window fills.
     return float(np.mean(held[60:])), estimate
 
 

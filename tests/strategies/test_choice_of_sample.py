@@ -53,7 +53,7 @@ def test_clusters_whose_size_no_value_tells_are_drawn_alike() -> None:
 
 
 def test_clusters_that_are_large_unexpectedly_are_drawn_alike() -> None:
-    """Keys that nobody has seen come in bursts and have half of the results.
+    """Keys that were never seen before come in bursts and have half of the results.
 
     By frequencies they are small, so that those in a sample by size would stand for very many.
     """

@@ -88,16 +88,19 @@ TWO, THREE = (25, 35), (15, 18, 17)
 # The seeds are fixed, so chance decides nothing: 95 % of 1,000 have a standard error of 0.7 %.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "setting",
+    ("setting", "most"),
     [
-        pytest.param(Setting("coin-flip", 0.5, TWO, skewed=True), id="two streams"),
-        pytest.param(Setting("coin-flip", 0.5, THREE, skewed=False), id="three streams"),
+        # Of two streams the size is counted, exactly in runs as small as these: it was 1 here.
+        pytest.param(Setting("coin-flip", 0.5, TWO, skewed=True), 1.0, id="two streams"),
+        # It was 0.949.
+        pytest.param(Setting("coin-flip", 0.5, THREE, skewed=False), 1.0, id="three streams"),
     ],
 )
-def test_true_recall_is_in_the_interval_in_a_thousand_replays(setting: Setting) -> None:
+def test_true_recall_is_in_the_interval_in_a_thousand_replays(
+    setting: Setting, most: float
+) -> None:
     covered = sum(setting.is_covered(seed) for seed in range(1000))
-    # Of two streams the size is counted, exactly in runs as small as these: it was 1 here.
-    assert 0.93 <= covered / 1000 <= 1.0
+    assert 0.93 <= covered / 1000 <= most
 
 
 # --- Without keys, and with a limit of memory as well

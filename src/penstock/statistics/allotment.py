@@ -29,7 +29,7 @@ class QualityCurve:
     """What a join makes of an amount of the budget: its recall, for instance.
 
     Between two points the curve is straight. A point that is lower than one before it is raised to
-    that: nobody has to use all that there is.
+    that: a join need not use all that it gets.
 
     Parameters
     ----------

@@ -18,12 +18,19 @@ Floats = npt.NDArray[np.float64]
 _MARGIN = 0.01
 # ... and by so many standard deviations of such a difference.
 _SURE = 3.0
-# In the first periods (of three windows) the best one is followed if it is ahead by one deviation,
-# from so many periods on in which something was found: how a join begins, it must not go on for
-# long. The candidate that finds most while windows fill is often not the best one later: what was
-# found is forgotten after the first and the second window, of eight periods each.
-_FEWEST, _FIRST = 2, 24
-_FORGETS = (8, 16)
+# In the first three windows, of eight periods each, the best one is followed if it is ahead by one
+# deviation: how a join begins, it must not go on for long. The candidate that finds most while
+# windows fill is often not the best one later: what was found is forgotten after the first window
+# and after the second. In these two so many periods in which something was found are enough.
+# Later all of a window has to be seen: rows that came when the join began leave together, a window
+# later, so that for a part of a window another candidate finds most.
+# What a candidate finds may come in waves, which look like chance but add up to the same in every
+# window. So at the end of the first three windows a lead by this share is enough, too.
+_PERIODS = 8
+_LEAD = 0.05
+_FORGETS = (_PERIODS, 2 * _PERIODS)
+_FIRST = 3 * _PERIODS
+_FEWEST = 2
 
 
 class Contest:
@@ -79,14 +86,18 @@ class Contest:
         """Return the candidate to follow: another one only if it is surely better."""
         f, totals, products = self.followed, self.totals, self._products
         weight, squares = self._weights
-        if self._since < _FEWEST:
+        if self._since < (_FEWEST if self._periods <= _FORGETS[-1] else _PERIODS):
             return f
         gains = totals - totals[f]
         # Of differences d with weights w: the sum of (w d)**2 around the mean.
         own = np.diag(products)
         spread = own + own[f] - 2 * products[f] - (gains / weight) ** 2 * squares
         noise = np.sqrt(np.maximum(spread, 0.0))
-        needed = noise if self._periods <= _FIRST else _SURE * noise + _MARGIN * totals[f]
+        needed = _SURE * noise + _MARGIN * totals[f]
+        if self._periods <= _FIRST:
+            needed = noise
+            if self._since == _PERIODS:
+                needed = np.minimum(noise, _LEAD * totals[f])
         sure = np.where(gains > needed, gains, 0.0)
         self.is_decided = True
         return int(np.argmax(sure)) if sure.any() else f

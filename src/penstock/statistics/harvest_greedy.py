@@ -9,11 +9,12 @@ import numpy.typing as npt
 from numba import njit
 
 from penstock.errors import SpecificationError, must
+from penstock.statistics.harvest_model import scans_of
 
 if TYPE_CHECKING:
     from penstock.statistics.harvest_model import Harvest, HarvestModel, HarvestTable
 
-__all__ = ["Metric", "Way", "budget_of", "climb", "greedy"]
+__all__ = ["Metric", "Way", "budget_of", "climb", "cost_of_hop", "evaluate", "greedy"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -110,10 +111,21 @@ def evaluate(table: HarvestTable, i: int, taken: Integers) -> tuple[float, float
     """Return what direction i costs and puts out with so many sub-windows of each hop."""
     cost = 0.0
     reaching = table.rates[i]
+    share = 1.0
     for j in range(taken.size):
-        cost += reaching * table.sizes[i, j] * taken[j] / table.steps[i, j]
+        cost += reaching * cost_of_hop(table, i, j, taken[j], share)
+        share *= table.yields[i, j, taken[j]]
         reaching *= table.yields[i, j, taken[j]] * table.matches[i, j]
     return cost, reaching
+
+
+@njit(cache=True, error_model="numpy")
+def cost_of_hop(table: HarvestTable, i: int, j: int, taken: int, share: float) -> float:
+    """Return what a hop costs for a partial result, if a share of these is left before it."""
+    scans = scans_of(share, table.scanned[i, j])
+    scanned = scans * table.sizes[i, j] * taken / table.steps[i, j]
+    cost: float = scanned + table.checks[i, j] * table.yields[i, j, taken]
+    return cost
 
 
 @njit(cache=True, error_model="numpy")

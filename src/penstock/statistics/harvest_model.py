@@ -8,16 +8,35 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from penstock.errors import SpecificationError, must
 from penstock.statistics.join_orders import join_orders
 from penstock.statistics.lag_scores import ranks_of
 from penstock.statistics.sub_windows import SubWindows
 
-__all__ = ["Harvest", "HarvestModel", "HarvestTable"]
+__all__ = ["Harvest", "HarvestModel", "HarvestTable", "scans_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+
+@njit(cache=True, error_model="numpy")
+def scans_of(share: float, scanned: float) -> float:
+    """Return scans for each partial result, if a share of the partial results is left.
+
+    If all are there, `scanned`. An arriving row with k = 1 / `scanned` of them, each of which is
+    left by lot, has none left in (1 - share)**k of all cases, and then there is no scan.
+
+    >>> scans_of(1.0, 0.25), scans_of(0.5, 0.5), scans_of(0.5, 1.0)
+    (0.25, 0.75, 1.0)
+    """
+    if scanned >= 1.0 or share <= 0.0:
+        return 1.0
+    if share >= 1.0:  # but for rounding it is 1 at most
+        return scanned
+    scans: float = scanned * (1.0 - (1.0 - share) ** (1.0 / scanned)) / share
+    return scans
 
 
 class HarvestTable(NamedTuple):
@@ -35,6 +54,11 @@ class HarvestTable(NamedTuple):
         n of that window, its sub-windows.
     yields
         P_{i,j} if the v highest-ranking sub-windows are probed, by v from 0.
+    scanned
+        Scans of the window for each partial result that reaches it, if whole windows are probed.
+    checks
+        Comparisons of each partial result with candidates, if all of these are found; and whatever
+        else costs in proportion to what is found.
     """
 
     rates: Floats
@@ -42,6 +66,13 @@ class HarvestTable(NamedTuple):
     matches: Floats
     steps: Integers
     yields: Floats
+    scanned: Floats
+    checks: Floats
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether what a hop costs is in proportion to the partial results that reach it."""
+        return bool(np.all(self.scanned >= 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +95,20 @@ class HarvestModel:
     scores
         By arriving stream, probed stream and sub-window, newest first: how likely a result has its
         row there. 0 beyond the last sub-window. Where all are 0, all sub-windows are alike.
+    scanned
+        By arriving and probed stream: scans of the window for each partial result that reaches it,
+        if whole windows are probed. Below 1 if an arriving row is compared with a window once,
+        however many partial results it has. None: 1, as in the paper.
+    checked
+        By arriving and probed stream: comparisons of candidates with what was found before, for
+        each partial result and row in the window. None: none, as in the paper.
+    result
+        What a result costs, in comparisons; 0 in the paper.
+    skips
+        Whether rows in parts that are not probed are not compared. An index of keys finds all rows
+        of a key, of any age. Then the comparisons of a hop do not depend on the parts that are
+        probed there, but on those before, and those of the first hop are no part of the cost
+        (`unavoidable`).
 
     Examples
     --------
@@ -88,7 +133,7 @@ class HarvestModel:
     ----------
     Gedik, Wu, Yu and Liu, GrubJoin (2005), section 4.3: C and O with S_{i,j}, N_{i,j} and P_{i,j}.
     Comparisons are all that costs. Departs from the paper in that P_{i,j} is also defined for a
-    part of a sub-window: its rows are taken to be spread evenly.
+    part of a sub-window: its rows are taken to be spread evenly. What follows `scores` is ours.
     """
 
     rates: Floats
@@ -97,6 +142,10 @@ class HarvestModel:
     orders: Integers
     counts: Integers
     scores: Floats
+    scanned: Floats | None = None
+    checked: Floats | None = None
+    result: float = 0.0
+    skips: bool = True
 
     def __post_init__(self) -> None:
         """Check that all arrays are of the same streams."""
@@ -111,9 +160,12 @@ class HarvestModel:
             "orders": (m, m - 1),
             "counts": (m,),
             "scores": (m, m, int(np.max(self.counts))),
+            "scanned": (m, m),
+            "checked": (m, m),
         }
         for name, shape in shapes.items():
-            given = getattr(self, name).shape
+            array = getattr(self, name)
+            given = shape if array is None else array.shape
             if given != shape:
                 raise SpecificationError(
                     must(f"shape of {name}", f"{shape} for {m} streams", given, "see HarvestModel")
@@ -184,13 +236,34 @@ class HarvestModel:
             shares = scores[self.ranks[i, j, :n]] / total if total > 0.0 else np.full(n, 1.0 / n)
             yields[i, j, 0] = 0.0
             yields[i, j, 1:n] = np.cumsum(shares)[:-1]
+        scanned, checks = np.ones(sizes.shape), np.zeros(sizes.shape)
+        if self.scanned is not None:
+            scanned = np.take_along_axis(self.scanned, self.orders, axis=1)
+            scanned[:, 0] = 1.0  # an arriving row is the only partial result of the first hop
+        if self.checked is not None:
+            checks = np.take_along_axis(self.checked, self.orders, axis=1) * sizes
+        matches = selectivity * sizes
+        if not self.skips:  # whatever is found is compared with all rows of the next hop
+            checks[:, :-1] += matches[:, :-1] * sizes[:, 1:]
+            sizes = np.zeros(sizes.shape)
+        checks[:, -1] += self.result * matches[:, -1]
         return HarvestTable(
             np.ascontiguousarray(self.rates, np.float64),
             sizes.astype(np.float64),
-            selectivity * sizes,
+            matches,
             steps.astype(np.int64),
             yields,
+            scanned,
+            checks,
         )
+
+    @property
+    def unavoidable(self) -> float:
+        """Comparisons in a unit of time that are made whichever parts are probed."""
+        if self.skips:
+            return 0.0
+        held = (self.rates * self.windows)[self.orders]
+        return float(self.rates @ held[:, 0])
 
     @cached_property
     def full_cost(self) -> float:
@@ -222,10 +295,17 @@ class HarvestModel:
             z_{i,j} by direction and hop, from 0 to 1.
         """
         table = self.table
-        growth = self.yield_of(fractions) * table.matches
-        # N_{i,j}, with N_{i,m} as the last: partial results that reach each hop.
-        reaching = np.cumprod(np.column_stack([np.ones(self.streams), growth]), axis=1)
-        cost = table.rates @ (fractions * table.sizes * reaching[:, :-1]).sum(axis=1)
+        found = self.yield_of(fractions)
+        first = np.ones((self.streams, 1))
+        # N_{i,j}, with N_{i,m} as the last: partial results that reach each hop; and their share of
+        # those that would if whole windows were probed.
+        reaching = np.cumprod(np.column_stack([first, found * table.matches]), axis=1)
+        shares = np.cumprod(np.column_stack([first, found]), axis=1)[:, :-1]
+        scans = np.ones(shares.shape)
+        for place in zip(*np.nonzero(table.scanned < 1.0), strict=True):
+            scans[place] = scans_of(shares[place], table.scanned[place])
+        each = scans * table.sizes * fractions + table.checks * found
+        cost = table.rates @ (each * reaching[:, :-1]).sum(axis=1)
         return Harvest(self, fractions, float(cost), float(table.rates @ reaching[:, -1]))
 
 

@@ -1,7 +1,8 @@
-"""What the steps of a join cost on this machine, learned from how long batches have taken."""
+"""What the steps of a join cost on this machine, learned from the time that batches have taken."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,31 +19,37 @@ Floats = npt.NDArray[np.float64]
 
 # What was measured fades by this factor from batch to batch.
 _FADES = 0.95
-# The usual proportions of the costs count as much as so many batches.
-_USUAL_COUNTS = 2.0
-# Seconds of a batch that are there without any row: what is not a step's cost is not charged to it.
+# How much priors count beside the data, as a part of what the data say of each unknown: of the
+# machine's speed and a batch's fixed time, and of single costs. Batches that are all alike tell
+# neither apart. Then a residual is shared out by the part of the time that each explains.
+_SPEED_COUNTS = 0.003
+_SINGLE_COUNTS = 0.1
+# Seconds of a batch that are there without any row, before anything is known.
 _FIXED = 0.01
+# The least that steps cost, as a part of the usual costs, and of these at the machine's speed:
+# steps that seem to be free would never be shed.
+_LEAST = 0.2
 # Batches whose times are taken as they are. Later ones count at most this much longer or shorter
-# than foreseen: the machine was busy with something else.
+# than expected: the machine was busy with something else.
 _FIRST = 3
 _MOST = 4.0
-_ROUNDS = 20
 # Of what a result usually costs, the part until it is handed over.
-_LOOP_SHARE = 0.1
+_LOOP_SHARE = 0.5
 
 
 class MeasuredCosts:
     """Costs of the steps, by least squares of the times of batches on what they counted.
 
-    Steps come in much the same proportions in every batch, so that times alone do not tell their
-    costs apart: the usual proportions decide as far as the times do not.
+    A batch takes a fixed time as well, which is not a step's: it is fitted with the costs. Steps
+    come in much the same proportions in every batch, so that times alone do not tell their costs
+    apart. The usual proportions decide as far as the times do not.
 
     Examples
     --------
     >>> measured = MeasuredCosts()
-    >>> for _ in range(50):
-    ...     measured.add([100_000, 100_000, 400_000, 400_000], seconds=2.0)
-    >>> measured.hand_over(rows=1_000_000, seconds=5.0)
+    >>> for size in range(1, 51):
+    ...     measured.add(np.array([2_000, 2_000, 8_000, 8_000]) * size, seconds=0.1 + 0.04 * size)
+    ...     measured.hand_over(rows=8_000 * size, seconds=0.04 * size)
     >>> costs = measured.costs
     >>> round(costs.of(arrivals=1e5, inserted=1e5, compared=4e5, results=4e5), 1)
     4.0
@@ -50,13 +57,15 @@ class MeasuredCosts:
 
     def __init__(self) -> None:
         usual = Costs.usual()
-        self._usual = np.array([usual.arrival, usual.insert, usual.compare, usual.result, _FIXED])
+        self._usual = np.array([usual.arrival, usual.insert, usual.compare, usual.result])
+        self._handing = (1.0 - _LOOP_SHARE) * usual.result
+        self._usual[3] -= self._handing
         self._squares = np.zeros((5, 5))
         self._sums = np.zeros(5)
         self._batches = 0
+        self._hands_over = True
         self._handed = np.zeros(2)  # seconds, and rows; faded
-        self._fitted = self._usual.copy()
-        self._fitted[3] = _LOOP_SHARE * usual.result
+        self._fitted = np.append(self._usual, _FIXED)
 
     def add(self, counted: Any, seconds: float) -> None:  # noqa: ANN401  # anything like an array
         """Take in a batch: arrivals, insertions, comparisons and results, and its time."""
@@ -64,41 +73,55 @@ class MeasuredCosts:
         if not row[0] or seconds <= 0.0:
             return
         if self._batches >= _FIRST:
-            foreseen = float(row @ self._fitted)
-            seconds = min(max(seconds, foreseen / _MOST), foreseen * _MOST)
+            expected = float(row @ self._fitted)
+            seconds = min(max(seconds, expected / _MOST), expected * _MOST)
         self._batches += 1
+        # Errors are taken to be in proportion to the time.
         self._squares = self._squares * _FADES + np.outer(row, row) / seconds**2
         self._sums = self._sums * _FADES + row / seconds
         self._fit()
 
     def hand_over(self, rows: int, seconds: float) -> None:
         """Take in how long results took until Spark had them."""
-        if rows:
-            self._handed = self._handed * _FADES + [seconds, rows]
+        if not rows:
+            return
+        if self._handed[1]:
+            expected = rows * float(self._handed[0] / self._handed[1])
+            seconds = min(seconds, max(expected, rows * self._handing) * _MOST)
+        self._handed = self._handed * _FADES + [seconds, rows]
+
+    def hand_over_nothing(self) -> None:
+        """Note that the times of batches have all that results cost: they stay in the process."""
+        self._hands_over = False
 
     @property
     def costs(self) -> Costs:
         """The costs, as far as they are known."""
         arrival, insert, compare, result, _ = self._fitted.tolist()
-        seconds, rows = self._handed.tolist()
-        handed = seconds / rows if rows else (1.0 - _LOOP_SHARE) * float(self._usual[3])
-        return Costs(arrival=arrival, insert=insert, compare=compare, result=result + handed)
+        if self._hands_over or not self._batches:
+            seconds, rows = self._handed.tolist()
+            result += seconds / rows if rows else self._handing
+        return Costs(arrival=arrival, insert=insert, compare=compare, result=result)
 
     def _fit(self) -> None:
-        """Solve for the costs: none is negative, and their proportions are not too unusual."""
-        usual = self._usual.copy()
-        usual[3] *= _LOOP_SHARE
-        # The usual costs, all times what fits best.
-        scale = float(self._sums @ usual) / float(usual @ self._squares @ usual)
-        usual[:4] *= scale
-        pull = _USUAL_COUNTS / usual**2
-        fitted = usual.copy()
-        for _ in range(_ROUNDS):
-            for at in range(5):
-                others = float(self._squares[at] @ fitted) - self._squares[at, at] * fitted[at]
-                best = self._sums[at] - others + pull[at] * usual[at]
-                fitted[at] = max(best / (self._squares[at, at] + pull[at]), 0.0)
-        self._fitted = fitted
+        """Fit the machine's speed and the fixed time, and from there on single costs."""
+        together = np.zeros((5, 2))
+        together[:4, 0], together[4, 1] = self._usual, 1.0
+        speed = _least_squares(
+            together.T @ self._squares @ together,
+            together.T @ self._sums,
+            prior=np.array([1.0, _FIXED]),
+            counts=_SPEED_COUNTS,
+            least=np.array([_LEAST, 0.0]),
+        )
+        prior = together @ speed
+        self._fitted = _least_squares(
+            self._squares,
+            self._sums,
+            prior=prior,
+            counts=_SINGLE_COUNTS,
+            least=np.append(_LEAST * prior[:4], 0.0),
+        )
 
     def save(self) -> dict[str, Any]:
         """Return the state, for `restore`."""
@@ -106,6 +129,7 @@ class MeasuredCosts:
             "squares": self._squares.tolist(),
             "sums": self._sums.tolist(),
             "batches": self._batches,
+            "hands_over": self._hands_over,
             "handed": self._handed.tolist(),
             "fitted": self._fitted.tolist(),
         }
@@ -113,5 +137,44 @@ class MeasuredCosts:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
         self._batches = saved["batches"]
+        # A state of an earlier version does not say it.
+        self._hands_over = saved.get("hands_over", True)
         for name in ("squares", "sums", "handed", "fitted"):
             setattr(self, f"_{name}", np.array(saved[name]))
+
+
+def _least_squares(
+    squares: Floats, sums: Floats, *, prior: Floats, counts: float, least: Floats
+) -> Floats:
+    """Return what solves normal equations best, with a ridge towards `prior`, all above `least`.
+
+    The ridge is in proportion to the equations' diagonal, so that units do not matter.
+
+    >>> _least_squares(
+    ...     np.array([[2.0, 1.0], [1.0, 2.0]]),
+    ...     np.array([3.0, 0.0]),
+    ...     prior=np.zeros(2),
+    ...     counts=0.0,
+    ...     least=np.zeros(2),
+    ... ).tolist()
+    [1.5, 0.0]
+    """
+    lengths = np.sqrt(np.diag(squares))
+    lengths[lengths == 0.0] = 1.0
+    matrix = squares / np.outer(lengths, lengths)
+    target = (sums - squares @ least) / lengths + counts * (prior - least) * lengths
+    matrix[np.diag_indices_from(matrix)] += counts
+    size = target.size
+    best, least_error = np.zeros(size), 0.0
+    # The unknowns that are above their least are few: all choices are tried, the likeliest first.
+    for free in range(size, 0, -1):
+        for chosen in combinations(range(size), free):
+            at = list(chosen)
+            found = np.linalg.lstsq(matrix[np.ix_(at, at)], target[at])[0]
+            error = -float(target[at] @ found)
+            if error < least_error and np.all(found >= 0.0):
+                best, least_error = np.zeros(size), error
+                best[at] = found
+        if free == size and least_error < 0.0:
+            break
+    return least + best / lengths

@@ -53,10 +53,9 @@ from penstock.strategies.random import Random
 from penstock.strategies.random_drop import RandomDrop
 from penstock.strategies.sampling import SamplingStrategy
 from penstock.strategies.scoring import ScoringStrategy
-from penstock.strategies.tried import Tried
 from penstock.strategies.uniform import Uniform
 from penstock.strategies.until_expiry import UntilExpiry
-from penstock.strategies.view import Rows, StreamView, View
+from penstock.strategies.view import KeySample, Rows, SampledRows, StreamView, View, WorkView
 from penstock.strategies.worth import Worth
 
 if TYPE_CHECKING:
@@ -88,6 +87,7 @@ __all__ = [
     "Ijoin",
     "Insert",
     "InsertNoProbe",
+    "KeySample",
     "LowestRating",
     "LowestScore",
     "MaxSubsetOfValues",
@@ -106,14 +106,15 @@ __all__ = [
     "Retain",
     "Rows",
     "SampleThreshold",
+    "SampledRows",
     "SamplingStrategy",
     "ScoringStrategy",
     "Strategy",
     "StreamView",
-    "Tried",
     "Uniform",
     "UntilExpiry",
     "View",
+    "WorkView",
     "Worth",
     "combine",
     "grade_of",
@@ -130,7 +131,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "age": Age,  # by the age curve
     "prob": Prob,  # by the keys' frequencies
     "expected": Expected,  # by both, and by what each has given so far
-    "best": Best,  # the one of the last three that predicts best
+    "best": Best,  # the one that finds most on trial, or predicts best
     "uniform": Uniform,  # a sample: results drawn one by one
     "eq-cluster": EqCluster,  # a sample: rows with all their matches, equal chances
     "pps-cluster": PpsCluster,  # a sample: the same, with chances by size
@@ -148,7 +149,7 @@ WORK_STRATEGIES: Mapping[str, type[Strategy]] = {
     "max-subset": MaxSubsetOfValues,  # rows of the best values take part
     "by-partner": ByPartner,  # those are inserted that will find most
     "grub": Grub,  # rows probe the parts of windows in which their partners are likely
-    "by-cost": ByCost,  # as `grub` or as `probe-no-insert`
+    "by-cost": ByCost,  # as `grub`, or rows are shed by lot
     "random-drop": RandomDrop,  # rows are dropped, of each stream as many as is best
     "best-lot": BestLot,  # as `probe-no-insert` or as `random-drop`
 }

@@ -81,8 +81,9 @@ class Needs:
     models
         Models of the streams whose predictions are compared: the view says which is best.
     tried
-        The same models and others after them, which are compared by what each would find, where
-        that can be tried: of two streams with equal keys.
+        Models that are compared by what each would find, where that can be tried: of two streams
+        with equal keys. Each is a `ScoringStrategy`. The first one is followed at first. There
+        `models` are not compared.
     """
 
     draws: bool = False
@@ -108,14 +109,29 @@ class Needs:
         return self.rates or self.curves or self.frequencies
 
     def __or__(self, other: Needs) -> Needs:
-        """Return what two strategies need together; models are those of the first."""
+        """Return what two strategies need together.
+
+        Models, and those that are tried, are those of the first strategy that has models. Parts
+        and keys are as many as the more demanding of the two asks for, among those for which
+        streams are observed; the goal's parts if one of them leaves them to the goal.
+        """
         flags = {
             each.name: getattr(self, each.name) or getattr(other, each.name)
             for each in fields(self)
             if isinstance(each.default, bool)
         }
-        lags = max(self.lags, other.lags)
-        return replace(self, **flags, lags=lags, models=self.models or other.models)
+        modelling = self if self.models else other
+        observing = [each for each in (self, other) if each.statistics] or [self]
+        parts = [each.parts for each in observing if each.parts is not None]
+        return replace(
+            self,
+            **flags,
+            parts=max(parts) if len(parts) == len(observing) else None,
+            key_sample=max(each.key_sample for each in observing),
+            lags=max(self.lags, other.lags),
+            models=modelling.models,
+            tried=modelling.tried,
+        )
 
 
 class Strategy(ABC):
@@ -123,8 +139,9 @@ class Strategy(ABC):
 
     A strategy has no state: the same view always leads to the same decision, so that a
     micro-batch that is run again after a crash is decided in the same way. Its parameters are
-    the fields of a frozen dataclass; their ``repr`` is saved with the state, and a restart with
-    others is refused. docs/extending.md writes three from nothing.
+    the fields of a frozen dataclass; their ``repr`` is saved with the state. After a restart with
+    others, the rows in memory are put into the order that the strategy then wants.
+    docs/extending.md writes three from nothing.
     """
 
     name: ClassVar[str]
@@ -136,6 +153,11 @@ class Strategy(ABC):
         """Return the name of the class and its parameters: a restart compares them."""
         said = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
         return f"{type(self).__name__}({said})"
+
+    @property
+    def tried(self) -> tuple[Model, ...]:
+        """The models that are compared by what each would find: those of `Needs.tried`."""
+        return self.needs.tried
 
     @abstractmethod
     def decide(self, view: View) -> Decision:

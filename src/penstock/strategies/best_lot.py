@@ -58,20 +58,41 @@ class BestLot(WorkStrategy):
         probing = probing_cost(work)
         dropped, not_inserted = RandomDrop().share_out(work), ProbeNoInsert().share_out(work)
         whole = np.ones(work.rates.size)
-        by_dropping = _results(work, probing, whole * dropped.admit.chances, admits=True)
-        by_inserting = _results(work, probing, whole * not_inserted.insert.chances, admits=False)
+        insert, left = work.costs.insert, work.left_for_steps
+        by_dropping = results_by_lot(
+            probing, whole * dropped.admit.chances, insert, left, admits=True
+        )
+        by_inserting = results_by_lot(
+            probing, whole * not_inserted.insert.chances, insert, left, admits=False
+        )
         return dropped if favour * by_dropping > by_inserting else not_inserted
 
 
-def _results(work: WorkView, probing: ProbingCost, chances: Floats, *, admits: bool) -> float:
-    """Return the results in a unit of time, with as much of these chances as there is work for."""
+def results_by_lot(
+    probing: ProbingCost, chances: Floats, insert: float, left: float, *, admits: bool
+) -> float:
+    """Return the results in a unit of time, with as much of these chances as there is work for.
+
+    Parameters
+    ----------
+    probing
+        What probing costs and finds.
+    chances
+        Of each stream's rows to be admitted, or to be inserted, up to a common factor.
+    insert
+        What an insertion costs.
+    left
+        Work in a unit of time.
+    admits
+        Whether rows that are not inserted do not probe either.
+    """
     low, high = 0.0, 1.0 / max(float(chances.min()), 1e-9)
     results = 0.0
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2.0
         part = np.minimum(middle * chances, 1.0)
-        cost, found = _work_and_results(work, probing, part, admits=admits)
-        if cost <= work.left_for_steps:
+        cost, found = _work_and_results(probing, part, insert, admits=admits)
+        if cost <= left:
             low, results = middle, found
         else:
             high = middle
@@ -79,7 +100,7 @@ def _results(work: WorkView, probing: ProbingCost, chances: Floats, *, admits: b
 
 
 def _work_and_results(
-    work: WorkView, probing: ProbingCost, chances: Floats, *, admits: bool
+    probing: ProbingCost, chances: Floats, insert: float, *, admits: bool
 ) -> tuple[float, float]:
     """Return work and results in a unit of time if rows are admitted, or inserted, by chance."""
     table, orders = probing.model.table, probing.model.orders
@@ -90,5 +111,4 @@ def _work_and_results(
         compared += float((reaching * table.sizes[:, hop] * waiting).sum())
         reaching = reaching * table.matches[:, hop] * waiting
     results = float(reaching.sum())
-    inserted = float(table.rates @ chances) * work.costs.insert
-    return inserted + probing.of(compared, results), results
+    return float(table.rates @ chances) * insert + probing.of(compared, results), results

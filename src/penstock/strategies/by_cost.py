@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from penstock.strategies.base import Needs
+from penstock.strategies.best_lot import BestLot
 from penstock.strategies.decision import Decision
 from penstock.strategies.grub import Grub
 from penstock.strategies.harvesting import PARTS, probing_cost
@@ -20,14 +21,19 @@ if TYPE_CHECKING:
 
 # It is changed to the other only if that leaves so much more: what was inserted stays for a life.
 _BETTER = 1.1
+# Where results are all that costs both leave as many, but for rounding: then by lot, which says
+# more of what is lost.
+_CLEARLY = 1.02
 _BISECTIONS = 40
 
 
 @dataclass(frozen=True)
 class ByCost(WorkStrategy):
-    """Do as `grub` where comparisons are what costs, and as `probe-no-insert` where results are.
+    """Do as `grub` where comparisons are what costs, and shed rows by lot where results are.
 
-    By the results that each of them leaves, as predicted for what is known now.
+    By the results that each of them leaves, as predicted for what is known now. By lot is as
+    `probe-no-insert` of two streams, and as `best-lot` of more. Vectors have no keys by which
+    `by-partner` could tell rows apart.
 
     References
     ----------
@@ -55,15 +61,17 @@ class ByCost(WorkStrategy):
         """Return what the better one decides; harvesting is as good as so many times what it is."""
         probing = probing_cost(work)
         harvest = Grub().harvest(probing)
-        if favour * harvested(probing, harvest) >= _by_lot(work, probing):
+        if favour * harvested(probing, harvest) >= _CLEARLY * _by_lot(work, probing):
             return harvest
-        return ProbeNoInsert().share_out(work)
+        return (ProbeNoInsert() if work.rates.size == 2 else BestLot()).share_out(work)
 
 
 def harvested(probing: ProbingCost, decision: Decision) -> float:
     """Return the share of the results that is left if parts of windows are probed."""
     if decision.probe.sub_windows is None:
         return 1.0
+    if not decision.probe.is_certain:  # as many rows probe whole windows as there is work for
+        return probing.left / probing.full
     model = probing.model
     probed = np.asarray(decision.probe.sub_windows, np.float64)
     inside = (probed * model.scores).sum(axis=2) / np.maximum(model.scores.sum(axis=2), 1e-300)

@@ -28,9 +28,9 @@ class ByPartner(WorkStrategy):
     What a row finds while it waits depends on how often its key comes in the *other* stream. Where
     a probe that finds nothing is free, this is the optimum.
 
-    How often keys have come so far may say little of what will come. So rows are worth what was
-    found in rows of which as much was predicted. If that is the same for all rows of a stream, it
-    does as `probe-no-insert`.
+    How often a key has come so far may say little of what will come. So a row is valued by what
+    earlier rows with the same prediction have found. If that is the same for all rows of a stream,
+    rows are inserted by lot, as `probe-no-insert` does.
 
     References
     ----------

@@ -33,9 +33,8 @@ class Expected(ScoringStrategy):
         a: results that it takes to doubt what the key says. None, the default, follows the one of
         4, 1 and 16 that predicts best.
     optimism
-        Of what is not known of a row, so many standard deviations are added to what is expected of
-        it: sqrt(a + matches) of the a + matches. A row that has just come may turn out to match
-        often, and only rows that are kept can show it.
+        How many standard deviations, sqrt(a + matches), are added to a + matches. A row that has
+        just come may turn out to match often, and only rows that are kept can show it.
 
     References
     ----------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from penstock.errors import SpecificationError, must
 from penstock.statistics.harvest_frontier import best_harvest
 from penstock.strategies.base import Needs
 from penstock.strategies.decision import Decision, Probe
@@ -19,21 +20,35 @@ if TYPE_CHECKING:
     from penstock.strategies.harvesting import ProbingCost
     from penstock.strategies.view import WorkView
 
-# Of the work that is left for probing, the part that rows may take that probe whole windows, and
-# the least and greatest share of rows that do.
-_FOR_ESTIMATES = 0.1
-_FEWEST, _MOST = 0.002, 0.1
-# Steps of the search for a throttle fraction, and the share of the work that may be left over.
-_STEPS = 12
-_CLOSE = 0.01
+# The least share of rows that probe whole windows.
+_FEWEST = 0.002
+_MOST_PARTS = 100
+# Rows that may probe, for each for which there is work on average, where some do not probe at all:
+# what rows cost varies, and the account of work keeps rows from probing where it is low.
+_TRIED = 2.0
 
 
 @dataclass(frozen=True)
 class Grub(WorkStrategy):
     """Insert all rows, and probe the parts of windows that give most results for their comparisons.
 
-    Some rows probe whole windows all the same, by lot: they show where partners are, how many fit,
+    A few rows, drawn at random, probe whole windows. They show where partners are, how many match,
     and what is lost.
+
+    Parameters
+    ----------
+    shredded
+        The share of the work for probing that goes into rows that probe whole windows; above 0 and
+        below 1. More of them follow lags that change sooner, and leave less for the others.
+    parts
+        Sub-windows of a window, from 2 to 100. More of them are probed more exactly where partners
+        are, and take longer to learn.
+
+    Examples
+    --------
+    >>> from penstock.goals import MaxSubset
+    >>> MaxSubset(strategy=Grub(shredded=0.2, parts=10)).strategy
+    Grub(shredded=0.2, parts=10)
 
     References
     ----------
@@ -41,45 +56,59 @@ class Grub(WorkStrategy):
     that the throttle fraction follows from the account of work (3.1), that shares of results by
     part of a window are counted for each direction instead of being derived from histograms of
     lags (5.2.2), and that harvest fractions are near the optimum instead of greedy (4.2.2).
+    `shredded` is the paper's omega as a share of the work instead of the rows, and `parts` its n.
     """
 
     name: ClassVar[str] = "grub"
     needs: ClassVar[Needs] = Needs(lags=PARTS)
+    shredded: float = 0.1
+    parts: int = PARTS
+
+    def __post_init__(self) -> None:
+        """Check the parameters, and ask for as many parts of windows."""
+        shredded: object = self.shredded
+        is_number = isinstance(shredded, (int, float)) and not isinstance(shredded, bool)
+        if not is_number or not 0.0 < self.shredded < 1.0:
+            hint = "it is the share of the work for rows that probe whole windows, such as 0.1"
+            raise SpecificationError(
+                must("shredded of Grub", "a number above 0 and below 1", self.shredded, hint)
+            )
+        parts: object = self.parts
+        is_whole = isinstance(parts, int) and not isinstance(parts, bool)
+        if not is_whole or not 2 <= self.parts <= _MOST_PARTS:
+            hint = f"a window is cut into so many sub-windows; {PARTS} unless given"
+            raise SpecificationError(
+                must("parts of Grub", f"a whole number from 2 to {_MOST_PARTS}", self.parts, hint)
+            )
+        object.__setattr__(self, "needs", replace(type(self).needs, lags=self.parts))
 
     def share_out(self, work: WorkView) -> Decision:
         """Return the parts of windows that are probed, by stream that arrives."""
         return self.harvest(probing_cost(work))
 
     def harvest(self, probing: ProbingCost) -> Decision:
-        """Return the parts for which there is work."""
+        """Return the parts for which there is work.
+
+        Some rows do not probe at all instead, if that leaves more: where all parts are alike, or if
+        leaving them out does not save their comparisons.
+        """
         full, left = probing.full, probing.left
         if left >= full or full <= 0.0:
             return Decision()
-        whole = min(max(_FOR_ESTIMATES * left / full, _FEWEST), _MOST)
+        share = left / full
+        whole = max(self.shredded * share, _FEWEST)
+        model = probing.by_parts
+        each = (full - probing.compare * model.unavoidable) / max(model.full_cost, 1e-300)
         in_parts = max(0.0, left - whole * full) / (1.0 - whole)
-        found = _within(probing, in_parts)
+        in_parts -= probing.compare * model.unavoidable
+        throttle = in_parts / max(each * model.full_cost, 1e-300)
+        found = best_harvest(model, min(max(throttle, 1e-9), 1.0), parts=True)
+        output = whole + (1.0 - whole) * found.output / max(model.full_output, 1e-300)
+        if throttle <= 0.0 or output < share:
+            everything = np.ones(model.scores.shape)
+            chance = min(1.0, _TRIED * share)
+            return Decision(probe=Probe(chance, sub_windows=everything, whole=whole))
         return Decision(probe=Probe(sub_windows=_shares(found), whole=whole))
-
-
-def _within(probing: ProbingCost, left: float) -> Harvest:
-    """Return the best choice of parts that takes no more than so much work."""
-    throttle = max(left / probing.full, 1e-9)
-    if probing.result == 0.0:
-        return best_harvest(probing.model, throttle, parts=True)
-    # The search knows comparisons, not results: find the comparisons with which both fit.
-    low, high = 0.0, 1.0
-    best = probing.model.harvest(np.zeros(probing.model.orders.shape))
-    for _ in range(_STEPS):
-        found = best_harvest(probing.model, throttle, parts=True)
-        work = probing.of(found.cost, found.output)
-        if work > left:
-            high = throttle
-        else:
-            low, best = throttle, found
-            if work >= (1.0 - _CLOSE) * left:
-                break
-        throttle = (low + high) / 2.0
-    return best
 
 
 def _shares(found: Harvest) -> Floats:

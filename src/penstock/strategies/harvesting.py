@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.statistics.harvest_model import HarvestModel
+from penstock.statistics.harvest_model import HarvestModel, scans_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from penstock.strategies.base import Floats
     from penstock.strategies.view import WorkView
 
 __all__ = ["PARTS", "ProbingCost", "probing_cost"]
 
+if TYPE_CHECKING:
+    Integers = npt.NDArray[np.int64]
+
 PARTS = 20
 """Parts of a window that are told apart."""
+
+_BISECTIONS = 30
+# What a comparison costs at least, in results, so that results can be counted as comparisons.
+_LEAST_COMPARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,12 +41,21 @@ class ProbingCost:
         the model counts: then each of these costs less.
     left
         Work in a unit of time that is left for probing, if all rows are inserted.
+    skips
+        Whether leaving out parts of windows saves their comparisons (`HarvestModel.skips`).
     """
 
     model: HarvestModel
     compare: float
     result: float
     left: float
+    skips: bool = True
+
+    @property
+    def by_parts(self) -> HarvestModel:
+        """The model by which parts are chosen: it counts results as comparisons, too."""
+        result = self.result / max(self.compare, _LEAST_COMPARE * self.result, 1e-300)
+        return replace(self.model, result=result, skips=self.skips)
 
     @property
     def full(self) -> float:
@@ -51,24 +70,102 @@ class ProbingCost:
 def probing_cost(work: WorkView) -> ProbingCost:
     """Return what probing costs and finds, by what is known now.
 
-    With a limit of memory as well windows are not full. They count as shorter ones that are, and a
-    comparison as dearer if there are more rows in the parts that are probed than elsewhere.
+    Windows that are not full, by a limit of memory or as they still fill up, count as shorter ones
+    that are, and a comparison as dearer if there are more rows in the parts that are probed than
+    elsewhere.
     """
-    windows = work.lives
-    if work.held is not None:
-        windows = np.minimum(np.maximum(work.held, 1.0) / work.rates, windows)
-    model = HarvestModel(
+    windows = work.lives if work.windows is None else work.windows
+    now = windows if work.windows_now is None else work.windows_now
+    model = _model(work, windows, now)
+    inserted = float(work.rates.sum()) * work.costs.insert
+    compare, result = work.costs.compare * work.unevenness, work.costs.result
+    if work.comparing is not None:  # an index leaves out most of what the model compares
+        compared = work.comparing * float((work.rates * windows).mean()) * float(work.rates.sum())
+        compare *= compared / max(model.full_cost, 1e-300)
+        result *= float(work.found.sum()) / max(model.full_output, 1e-300)
+    return ProbingCost(
+        model=model,
+        compare=compare,
+        result=result,
+        left=max(0.0, work.left_for_steps - inserted),
+        skips=work.skips,
+    )
+
+
+def _model(work: WorkView, windows: Floats, now: Floats) -> HarvestModel:
+    """Return the model of the join with windows, by what was measured with those of now."""
+    scanned = work.scanned
+    if scanned is not None and now is not windows:
+        scanned = _scanned(scanned, work.orders, np.minimum(now / windows, 1.0))
+    return HarvestModel(
         rates=work.rates,
         windows=windows,
-        selectivity=work.selectivities,
+        selectivity=_selectivities(work, windows),
         orders=work.orders,
         counts=np.full(work.rates.size, work.lags.shape[2], np.int64),
         scores=work.lags,
+        scanned=scanned,
+        checked=work.checked,
     )
-    inserted = float(work.rates.sum()) * work.costs.insert
-    return ProbingCost(
-        model=model,
-        compare=work.costs.compare * work.comparing,
-        result=work.costs.result,
-        left=max(0.0, work.left_for_steps - inserted),
-    )
+
+
+def _selectivities(work: WorkView, windows: Floats) -> Floats:
+    """Return selectivities by which results come from the streams that they do come from.
+
+    Those that are measured are of few rows, and the errors of all hops multiply. The last hop of
+    each stream that arrives is corrected: it has no effect on comparisons.
+    """
+    if work.found_shares is None:
+        return work.selectivities
+    held = (work.rates * windows)[work.orders]
+    matches = held * np.take_along_axis(work.selectivities, work.orders, axis=1)
+    outputs = work.rates * matches.prod(axis=1)
+    corrected = work.selectivities.copy()
+    streams = np.arange(work.rates.size)
+    wanted = work.found_shares * outputs.sum()
+    corrected[streams, work.orders[:, -1]] *= wanted / np.maximum(outputs, 1e-300)
+    return corrected
+
+
+def _scanned(scanned: Floats, orders: Integers, filled: Floats) -> Floats:
+    """Return scans for each partial result in full windows, by those in windows filled in part.
+
+    Parameters
+    ----------
+    scanned
+        By stream that arrives and stream that is probed, in windows as they are.
+    orders
+        The windows that rows of each stream probe, one after the other.
+    filled
+        The share of each window that is there.
+
+    Examples
+    --------
+    Half of the window of stream 1 is there. Of 4 partial results in it, 2 are left in the mean, and
+    none in 1 of 16 cases.
+
+    >>> orders = np.array([[1, 2], [0, 2], [0, 1]])
+    >>> there = np.full((3, 3), 15 / 32)
+    >>> round(float(_scanned(there, orders, np.array([1.0, 0.5, 1.0]))[0, 2]), 6)
+    0.25
+    """
+    full = scanned.copy()
+    for stream, hops in enumerate(orders):
+        share = 1.0
+        for hop, other in enumerate(hops):
+            if hop and share < 1.0:
+                full[stream, other] = _scans_of_all(scanned[stream, other], share)
+            share *= float(filled[other])
+    return full
+
+
+def _scans_of_all(scanned: float, share: float) -> float:
+    """Return which scans of all partial results lead to these if a share of them is left."""
+    low, high = 1e-6, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2.0
+        if scans_of(share, middle) < scanned:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -27,14 +27,14 @@ _HIGHEST = 32.0
 class MaxSubsetOfValues(WorkStrategy):
     """Let the values take part, in both streams, that give most results for their cost.
 
-    Rows of the others look for results, which costs nothing as there are none, and hardly any of
-    them is inserted: from those few, what is lost is estimated.
+    Rows with other values probe, which costs nothing because they have no results. A few of them
+    are inserted, and from these what is lost is estimated.
 
     Parameters
     ----------
     boundary
-        How to shed the values for which there is not enough work left, though there is some:
-        "probe-no-insert" (by Theorem 3 the best), "coin-flip" or "insert-no-probe".
+        How to shed rows of the last values, for which only a part of the work is left:
+        "probe-no-insert" (the best, by Theorem 3), "coin-flip" or "insert-no-probe".
 
     References
     ----------

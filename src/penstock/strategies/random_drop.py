@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from penstock.errors import SpecificationError, must
-from penstock.statistics.drop_boxes import best_drop_boxes, common_drop_box
+from penstock.statistics.drop_boxes import (
+    Charges,
+    best_drop_boxes,
+    common_drop_box,
+    cost_of_boxes,
+)
 from penstock.strategies.base import Needs
 from penstock.strategies.decision import Admit, Decision
 from penstock.strategies.harvesting import probing_cost
@@ -53,13 +58,13 @@ class RandomDrop(WorkStrategy):
         """Return the chance of each stream's rows to be admitted."""
         probing = probing_cost(work)
         # Rows that are dropped are not inserted, and give no results either.
-        left = work.left_for_steps
-        full = probing.full + float(work.rates.sum()) * work.costs.insert
-        if left >= full or full <= 0.0:
+        charges = Charges(probing.compare, work.costs.insert, probing.result)
+        full = cost_of_boxes(probing.model, np.ones(work.rates.size), charges)
+        if work.left_for_steps >= full or full <= 0.0:
             return Decision()
-        throttle = max(left / full, 1e-9)
+        throttle = max(work.left_for_steps / full, 1e-9)
         if self.common:
-            chances = np.full(work.rates.size, common_drop_box(probing.model, throttle))
+            chances = np.full(work.rates.size, common_drop_box(probing.model, throttle, charges))
         else:
-            chances = best_drop_boxes(probing.model, throttle)
+            chances = best_drop_boxes(probing.model, throttle, charges)
         return Decision(admit=Admit(np.maximum(chances, _LEAST)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from penstock.statistics.expected_importance import relative_importance
-from penstock.strategies.base import Floats, Needs, Strategy
+from penstock.strategies.base import Floats, Model, Needs, Strategy
 from penstock.strategies.decision import Decision, LowestScore, Retain
 from penstock.strategies.division import shares_of
 
@@ -23,8 +23,8 @@ class ScoringStrategy(Strategy):
     """Keep rows by score, and divide memory so that all windows together give most.
 
     A row's weight is what is expected of it: 1 on average, and known only roughly, so rows are
-    put into grades. Where several models may be right (`Needs.models`), the one that predicts
-    best is followed.
+    put into grades. Where several models may be right, the one is followed that finds most
+    (`Needs.tried`) or, where that cannot be tried, predicts best (`Needs.models`).
     """
 
     needs: ClassVar[Needs] = Needs(rates=True, matches=True)
@@ -70,13 +70,13 @@ class ScoringStrategy(Strategy):
         return 1.0 / part
 
     @property
-    def tried(self) -> tuple[ScoringStrategy, ...]:
-        """The models that can be compared by what they find, if importance is all that counts."""
-        return () if self.fairness else self.needs.tried  # type: ignore[return-value]
+    def tried(self) -> tuple[Model, ...]:
+        """The models that are compared by what they find, if importance is all that counts."""
+        return () if self.fairness else self.needs.tried
 
     def followed(self, view: View) -> ScoringStrategy:
         """Return the model that is followed now, or the strategy itself if it has none."""
-        models = self.needs.tried or self.needs.models  # these begin alike
+        models = self.needs.tried if view.is_on_trial else self.needs.models
         if not models:
             return self
         model = models[view.followed]

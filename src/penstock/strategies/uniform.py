@@ -55,16 +55,15 @@ class Uniform(SamplingStrategy):
     Parameters
     ----------
     rounding
-        Of n(s), where it is learned: "down", "up", "random", or "bound", n + 2 sqrt(n) + 1 rounded
-        up: of Poisson numbers of matches, 0.4 % or less lie beyond it.
+        How n(s) is rounded where it is learned: "down", "up" or "random"; or "bound", which is
+        n + 2 sqrt(n) + 1 rounded up. At most 0.4 % of Poisson numbers of matches lie beyond that.
     cost
-        Where work is limited, what is charged to it: "results" for every result, and for the
-        comparisons what they cost; or "probes", the conservative cost: for every row that is
-        compared as much as for a result, drawn or not.
+        What is charged where work is limited. "results" charges results and comparisons what they
+        cost; "probes", the conservative cost, charges each row that is compared as a result.
     arrivals
-        How rows arrive, by which the fraction is chosen so that they fit in memory nearly always:
-        "poisson", one independent of the other, so that the number of rows held varies as a
-        Poisson number; or "even", at a constant pace, by UNIFORM's own variance, which is less.
+        How rows arrive. The fraction is chosen so that the rows that are held nearly always fit in
+        memory. "poisson": independently, so that their number varies as a Poisson number. "even":
+        at a constant pace, so that it varies less, by UNIFORM's own variance.
 
     References
     ----------

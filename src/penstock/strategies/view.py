@@ -99,10 +99,6 @@ class StreamView:
         Importance of its latest rows, in ascending order; `Needs.importance`.
     usual_importance
         Of the results of these rows, on average; 0 if it is not known yet.
-    matches_rate
-        Results of the exact join, per unit of time, recently, for which a row of it waited: what
-        its whole window gives. From counts of keys, so for equality joins only; None for others,
-        and where there is no room for counts.
     given_matches
         Numbers of matches that its latest rows were given (`Sample(matches=...)`).
     """
@@ -119,7 +115,6 @@ class StreamView:
     importance: Floats = field(default_factory=lambda: _NONE)
     usual_importance: float = 0.0
     given_matches: Floats | None = None
-    matches_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -166,10 +161,26 @@ class WorkView:
     lags
         For each (stream that arrives, stream that is probed) the shares of the results whose rows
         were in each part of the window, newest first, recently.
+    found_shares
+        Shares of the results by stream that arrives, recently; None if they are not known.
     comparing
-        The share of the rows in whole windows that are compared; the rest an index leaves out.
-    held
-        Rows of each stream in memory, where that is limited too; else windows are taken to be full.
+        Where an index leaves most rows out: comparisons of a row that probes whole windows, for
+        each row in one of these. None where all rows are compared.
+    skips
+        Whether rows in parts of windows that are not probed are not compared.
+    unevenness
+        How many rows are in the parts that are probed, for each if they were spread evenly.
+    scanned, checked
+        For each (stream that arrives, stream that is probed), of vectors: scans of the window for
+        each partial result that reaches it, as an arriving row is compared once whatever it has
+        found; and comparisons of candidates with what was found before, for each row there. None
+        of others.
+    windows
+        How long windows are that hold as many rows, all of an even stream, as those that are
+        decided about, in units of time; None for `lives`.
+    windows_now
+        The same for those that are there now, by which `scanned` was measured;
+        None for `windows`.
     """
 
     capacity: float
@@ -187,8 +198,14 @@ class WorkView:
     orders: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     selectivities: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     lags: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    comparing: float = 1.0
-    held: Floats | None = None
+    found_shares: Floats | None = None
+    comparing: float | None = None
+    skips: bool = True
+    unevenness: float = 1.0
+    scanned: Floats | None = None
+    checked: Floats | None = None
+    windows: Floats | None = None
+    windows_now: Floats | None = None
 
     @property
     def found(self) -> Floats:
@@ -246,12 +263,15 @@ class View:
     is_division_due
         Whether it is time to divide memory again, or to solve a sampling fraction.
     followed
-        Number of the model (`Needs.models`) that has predicted best.
+        Number of the model that has found most (`Needs.tried`), or predicted best
+        (`Needs.models`).
     is_decided
         Whether that was chosen for what was observed.
+    is_on_trial
+        Whether models are tried: then `followed` is one of `Needs.tried`.
     tried_shares
-        Shares of the streams in the memory of the model that found most, where models are tried
-        (`Needs.tried`); else None.
+        Shares of the streams in the memory of the model that found most, where models are tried;
+        else None.
     selectivities
         For each (stream that arrives, stream that is probed): the share of rows that fitted.
     fraction
@@ -272,6 +292,7 @@ class View:
     is_division_due: bool = False
     followed: int = 0
     is_decided: bool = False
+    is_on_trial: bool = False
     tried_shares: tuple[float, ...] | None = None
     selectivities: Floats = field(default_factory=lambda: _NONE)
     fraction: float = np.inf

@@ -62,7 +62,7 @@ def for_all_grades(
 
 
 def worth_of(gains: Floats, rates: Floats) -> Floats:
-    """Return what a row of each kind gains, of which there are so many.
+    """Return what one row of each kind gains, from the gains and the rows of all of that kind.
 
     >>> worth_of(np.array([6.0, 0.0]), np.array([3.0, 0.0])).tolist()
     [2.0, 0.0]

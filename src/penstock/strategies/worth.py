@@ -11,7 +11,7 @@ from penstock.importance.definitions import finite
 from penstock.strategies import expected
 from penstock.strategies.age import Age
 from penstock.strategies.base import Needs
-from penstock.strategies.best import Best
+from penstock.strategies.best import TRIED, Best
 from penstock.strategies.prob import Prob
 
 # The first one is followed before there is anything to go by: all ages are alike then.
@@ -22,7 +22,8 @@ _MODELS = (Prob(), Age(), *expected.MODELS)
 class Worth(Best):
     """Keep rows by the results still to be expected of each, times what a result of it matters.
 
-    How many results are to be expected, the best of AGE, PROB and EXPECTED says, as for `best`.
+    How many results are to be expected, the best of AGE, PROB and EXPECTED says, as for `best`:
+    on trial the one whose results matter most in all.
     What a result matters follows from the row's importance and from that of the rows that the
     other streams bring.
 
@@ -50,6 +51,7 @@ class Worth(Best):
         matches=True,
         importance=True,
         models=_MODELS,
+        tried=TRIED,
     )
     fairness: float = 0.0
 

@@ -41,7 +41,9 @@ def harvest_optimum(model: HarvestModel, throttle: float) -> Harvest:
     Raises
     ------
     SpecificationError
-        If there are too many streams or sub-windows to compare what is left.
+        If there are too many streams or sub-windows to compare what is left, or if a window is
+        scanned once for several partial results (`HarvestModel.scanned`): then what follows a hop
+        does depend on what came before.
 
     Examples
     --------
@@ -62,6 +64,10 @@ def harvest_optimum(model: HarvestModel, throttle: float) -> Harvest:
     also be left out, which the paper does not count among its settings but needs at small z.
     """
     budget = budget_of(model, throttle)
+    if not model.table.is_linear:
+        hint = "leave scanned out; best_harvest is near the optimum"
+        least = float(model.table.scanned.min())
+        raise SpecificationError(must("scans for each partial result", "1", least, hint))
     hops = model.streams - 1
     ways = _direction(model, 0, budget)
     for i in range(1, model.streams):
@@ -108,7 +114,9 @@ def _direction(model: HarvestModel, i: int, budget: float) -> _Ways:
         count = first + 1
         growth = table.yields[i, j, count] * table.matches[i, j]
         ways = _Ways(
-            table.sizes[i, j] * count / steps + growth * ways.costs[second],
+            table.sizes[i, j] * count / steps
+            + table.checks[i, j] * table.yields[i, j, count]
+            + growth * ways.costs[second],
             growth * ways.outputs[second],
             np.column_stack([count, ways.taken[second]]),
         ).frontier()
