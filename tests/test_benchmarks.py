@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import penstock as ps
 from benchmarks import (
     batches,
     choice,
     data,
     equality,
+    formulas,
+    grub,
     harvesting,
     importance,
     memory,
@@ -20,6 +23,7 @@ from benchmarks import (
     window,
     within,
     work,
+    workload,
 )
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.nested_loop import Scan, nested_loop
@@ -64,6 +68,19 @@ def test_budgets_of_work_shed_nothing_or_half() -> None:
             assert each.recall == 1
 
 
+def test_a_workload_is_compared_with_one_large_join() -> None:
+    figures = workload.run(quick=True, say=silent)
+    (compared,) = figures.compared
+    by_name = {way.name: way.results for way in compared.ways}
+    assert list(by_name) == [workload.WORKLOAD, workload.ONE, workload.APART]
+    # About as many results by all ways: half of the windows fits.
+    own, together = workload.streams(compared.sizes)
+    pairs = [data.count_pairs(each, compared.sizes.window_rows) for each in own.values()]
+    assert data.count_pairs(together, compared.sizes.window_rows) == sum(pairs)
+    assert all(0.3 < found / sum(pairs) < 0.8 for found in by_name.values())
+    assert len(figures.targets()) == len(figures.tables()) == 1
+
+
 def test_harvesting_finds_more_than_random_dropping_with_as_many_comparisons() -> None:
     figures = harvesting.run(quick=True, say=silent)
     grub, dropped = (figures.ways[name] for name in ("grub", "random-drop"))
@@ -71,6 +88,14 @@ def test_harvesting_finds_more_than_random_dropping_with_as_many_comparisons() -
     assert 0 < grub.compared < 0.25
     assert len(figures.tables()) == 1
     assert len(figures.targets()) == 1
+
+
+def test_figures_11_to_13_are_counted_on_the_engine() -> None:
+    figures = grub.run(quick=True, say=silent)
+    assert set(figures.outcomes) == set(grub.QUICK) < set(grub.CASES)
+    assert all(each.grub > 3 * each.dropped > 0 for each in figures.outcomes.values())
+    assert len(figures.tables()) == 1
+    assert [target.reached for target in figures.targets()] == [True]
 
 
 def test_the_choice_of_a_strategy_is_compared_with_all_others() -> None:
@@ -84,6 +109,34 @@ def test_the_choice_of_a_strategy_is_compared_with_all_others() -> None:
     (missed,) = choice.Choice((*figures.points, better)).targets()
     assert missed.seen == "0.800 (no choice, 20%)"
     assert not missed.reached
+
+
+def test_what_is_found_is_compared_with_formulas() -> None:
+    figures = formulas.run(quick=True, say=silent)
+    by_name = {point.strategy: point for point in figures.points}
+    assert set(by_name) == set(formulas.FORMULAS)
+    # As shares of the full output with direct correlation at 40 %, by the printed formulas.
+    assert by_name["coin-flip"].by_formula == pytest.approx(0.33, abs=0.03)
+    assert by_name["probe-no-insert"].by_formula == pytest.approx(0.40, abs=0.02)
+    assert by_name["max-subset"].by_formula == pytest.approx(0.50, abs=0.03)
+    assert by_name["probe-no-insert"].ratio == pytest.approx(1, abs=0.2)
+    nothing = formulas.Point("direct", 1.0, 0.2, "insert-no-probe", 0.0, 0.001)
+    assert nothing.ratio is None
+    bad = formulas.Point("direct", 1.0, 0.2, "coin-flip", 0.5, 0.4)
+    (missed,) = formulas.Formulas((*figures.points, nothing, bad)).targets()
+    assert missed.seen == "0.800 (coin-flip, direct, 20%, 1 times the rates)"
+    assert not missed.reached
+
+
+def test_results_are_counted_without_a_join() -> None:
+    streams = formulas.Streams("inverse", 1.0, 20.0, 3)
+    windows = {"l": 3.0, "r": 5.0}
+    join = ps.Join(
+        streams={name: ps.Stream(time="time", window=each) for name, each in windows.items()},
+        on=ps.Equal("key"),
+    )
+    times = join.replay(streams.tables).result["time"].to_numpy()
+    assert streams.results == np.count_nonzero(times > 10.0)
 
 
 def test_the_choice_in_a_share_of_the_memory_is_compared_with_all_others() -> None:

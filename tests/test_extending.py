@@ -33,6 +33,7 @@ def test_the_page_shows_the_files() -> None:
         (EverySecond("south"), "within"),
         (NewerHalf(), "equal of two"),
         (NewerHalf(), "equal of three"),
+        (NewerHalf(), "within"),
         (LongestKey("item"), "equal of two"),
         (LongestKey("site"), "equal of three"),
     ],

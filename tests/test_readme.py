@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import penstock as ps
-from penstock import testing
+from penstock import strategies, testing
 from penstock.demo import scenario
 
 README = Path(__file__).parent.parent / "README.md"
@@ -56,6 +56,15 @@ def test_the_table_of_the_demo_is_what_the_demo_finds() -> None:
 def test_every_page_that_the_readme_links_to_is_there() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", README.read_text()):
         assert (README.parent / target).exists(), target
+
+
+def test_every_name_for_a_strategy_is_in_the_reference() -> None:
+    page = (DOCS / "api-strategies.md").read_text()
+    listed = re.findall(r"^        - (\w+)$", page, re.MULTILINE)
+    # The tables and how they are looked up: for the engine.
+    inside = {"GRADES", "STRATEGIES", "WORK_STRATEGIES", "reason_for"}
+    inside |= {"strategies_for", "strategies_of"}
+    assert sorted(listed) == sorted(set(strategies.__all__) - inside)
 
 
 @pytest.mark.parametrize(("page", "package"), [("api.md", ps), ("api-testing.md", testing)])

@@ -18,6 +18,7 @@ from penstock.strategies import (
     STRATEGIES,
     WORK_STRATEGIES,
     Admit,
+    Age,
     Decision,
     Fifo,
     Ijoin,
@@ -26,6 +27,7 @@ from penstock.strategies import (
     MaxSubsetOfValues,
     Needs,
     Oldest,
+    Prob,
     ResidencePriority,
     Resource,
     Retain,
@@ -521,6 +523,39 @@ def test_more_room_is_never_less_of_the_answer(name: str) -> None:
     assert emitted == sorted(emitted)
     exact = ps.Join(streams=dict.fromkeys(tables, each), on=ps.Equal("id")).replay(tables)
     assert emitted[-1] == len(canonical_rows(exact.result))
+
+
+# --- What two strategies need together
+
+
+def test_models_that_are_tried_come_with_the_models() -> None:
+    one, other = Prob(), Age()
+    with_models = Needs(frequencies=True, models=(one,), tried=(one, other))
+    for needs in (Needs(draws=True) | with_models, with_models | Needs(draws=True)):
+        assert needs == replace(with_models, draws=True)
+    # One strategy's models are not mixed with what another one tries.
+    second = Needs(curves=True, models=(other,), tried=(other, one))
+    both = second | with_models
+    assert (both.models, both.tried) == ((other,), (other, one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "parts", "key_sample"),
+    [
+        (Needs(rates=True, parts=8), Needs(rates=True, parts=16, key_sample=9000), 16, 9000),
+        (Needs(rates=True, parts=16, key_sample=9000), Needs(rates=True, parts=8), 16, 9000),
+        (Needs(rates=True, parts=8), Needs(curves=True), None, 4096),  # one wants the goal's
+        # Nothing is observed for `Needs()`, so it has no say.
+        (Needs(), Needs(frequencies=True, parts=1, key_sample=1024), 1, 1024),
+        (Needs(frequencies=True, parts=1, key_sample=1024), Needs(), 1, 1024),
+        (Needs(), Needs(lags=3), None, 4096),
+    ],
+)
+def test_parts_and_keys_are_enough_for_both(
+    one: Needs, other: Needs, parts: int | None, key_sample: int
+) -> None:
+    both = one | other
+    assert (both.parts, both.key_sample) == (parts, key_sample)
 
 
 # --- Strategies that save CPU

@@ -106,7 +106,7 @@ def test_before_the_first_row() -> None:
         ),
         (
             replace(FULL, streams={**FULL.streams, "sites": ITEMS}, estimated=0.0),
-            "with a limit of memory it is estimated for two streams only",
+            "with a limit of memory it is estimated for two streams, or for equal keys, only",
             "replay a part of the streams with and without the budget",
         ),
     ],

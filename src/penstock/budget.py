@@ -42,8 +42,8 @@ class Budget:
         What the steps cost, with `cpu`; None to measure them while the join runs. Where times are
         numbers they must be given.
     burst
-        What is not used of `cpu` is kept for so much stream time, and no longer; None for one
-        second, or, where times are numbers, a fifth of the longest window.
+        For how much stream time unused CPU time is kept. None for one second or, where times are
+        numbers, a fifth of the longest window.
     monitor
         Share of the rows that are monitored: drawn at random and kept for life, whatever the
         strategy. From them losses are estimated and models of the streams learned. 0 for none.

@@ -230,7 +230,10 @@ def join(
 def burst(
     *,
     seconds: Annotated[
-        int, typer.Option(help="Length of the burst; before and after it are 1.5 times as many.")
+        int,
+        typer.Option(
+            help="Length of the burst; before it are half as many that count, after it as many."
+        ),
     ] = 30,
     spark: Annotated[bool, typer.Option(help="Also run Spark's own join.")] = True,
     plot: Annotated[
@@ -243,8 +246,8 @@ def burst(
 
     A short calibration chooses the rates for this machine. Then Penstock with a CPU budget,
     Penstock on samples of the rows, Penstock exact and Spark's own join run one after the other
-    on the same streams, with triggers of one second. Recall is measured against the true number of
-    results.
+    on the same streams, with triggers of one second, or of more where an empty micro-batch takes
+    more than a quarter of one. Recall is measured against the true number of results.
     """
     terminal = Terminal()
     picture = picture_place(plot, "--plot", _BURST_PICTURE)
@@ -304,8 +307,8 @@ def harvest(
 def overload(
     *,
     seconds: Annotated[
-        int, typer.Option(help="How long each of the two queries is measured, after 15 s.")
-    ] = 45,
+        int, typer.Option(help="How long each of the two queries is measured, after 33 s.")
+    ] = 40,
     plot: Annotated[
         Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
     ] = Path(_OVERLOAD_PICTURE),

@@ -65,7 +65,7 @@ class Costs:
     @classmethod
     def usual(cls) -> Self:
         """Return what steps usually cost on Spark, in seconds; see docs/cpu.md."""
-        return cls(arrival=1e-6, insert=0.5e-6, compare=0.05e-6, result=3e-6)
+        return cls(arrival=1e-6, insert=0.5e-6, compare=0.05e-6, result=0.4e-6)
 
     def of(self, *, arrivals: float, inserted: float, compared: float, results: float) -> float:
         """Return what so many steps cost."""

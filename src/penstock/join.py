@@ -139,7 +139,7 @@ class Join(Specification):
             one for each core; for 1 if a window is one of rows, where there can be no more. A query
             can be restarted only with as many as it began with.
         name
-            Under which the metrics are found: only a query with several joins needs others.
+            The name under which the metrics are found. Needed only if a query has several joins.
         watermark
             Whether the result has a watermark. Only the last join of a query may set one: give the
             others False, so that their results can be joined further. See also `Query`.
@@ -168,7 +168,7 @@ class Join(Specification):
     def batch(self, frames: Mapping[str, DataFrame], shards: int | None = None) -> DataFrame:
         """Run the join over bounded frames, on Spark: a backfill, or a what-if.
 
-        Gives the rows that `replay` gives for one table per stream and as many shards.
+        Returns the rows that `replay` returns for one table per stream and as many shards.
 
         Parameters
         ----------

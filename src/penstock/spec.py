@@ -21,7 +21,7 @@ from penstock.windows import Rows
 __all__ = ["ResultStream", "Specification", "Stream", "durations_of"]
 
 # Columns that a result can have besides one for each stream.
-_OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
+OUTPUT_COLUMNS = ("time", "weight", "cluster", "importance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +44,10 @@ class Stream:
         How far a row may be ahead of its stream. A row further ahead is set aside, so that one
         wrong clock cannot expire a window. None sets no limit.
     idle
-        How far the other streams may go on without a row of this one until it is taken to be idle:
-        then it no longer keeps them waiting, nor their rows in memory. It is taken to have come to
-        the time of the furthest stream less this; rows that come after all, and are older, are
-        late. None, the default, waits as long as it takes.
+        After this much time of the other streams without a row, this stream counts as idle. The
+        others then stop waiting for it, and their rows can expire. Its time is then that of the
+        furthest stream less this; rows that come later and are older are late. None, the default,
+        waits as long as it takes.
 
     Examples
     --------
@@ -342,8 +342,8 @@ def _check_names(names: Iterable[str]) -> None:
             )
         # Spark ignores case in names of columns.
         lower = name.casefold()
-        if lower in _OUTPUT_COLUMNS:
-            requirement = f"none of {', '.join(_OUTPUT_COLUMNS)}, columns of the result"
+        if lower in OUTPUT_COLUMNS:
+            requirement = f"none of {', '.join(OUTPUT_COLUMNS)}, columns of the result"
             raise SpecificationError(
                 must("name of a stream", requirement, name, "choose another name")
             )

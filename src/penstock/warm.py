@@ -25,7 +25,6 @@ from penstock.goals import Goal, MaxImportance, MaxSubset, Sample
 from penstock.join import Join
 from penstock.predicates import Compare, Equal, Predicate, Similar, Within
 from penstock.spec import Stream
-from penstock.strategies import Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +48,6 @@ _GOALS: tuple[Goal, ...] = (
     MaxSubset(strategy="fifo"),
     MaxSubset(strategy="random"),
     MaxSubset(),
-    MaxSubset(strategy=Tried()),
     MaxImportance(of=_CHANGING, strategy="ijoin"),
     MaxImportance(of=_CHANGING, strategy="greedy"),
     MaxImportance(of=1.0),

@@ -78,6 +78,10 @@ def test_without_sparks_own_joins_there_are_no_ratios_of_them() -> None:
         (Target("a / b", 0.8, least=0.8), ("a / b", "0.80", "at least 0.8", "reached")),
         (Target("a / b", 0.794, least=0.8), ("a / b", "0.79", "at least 0.8", "missed")),
         (Target("a / b", 0.15, most=0.15), ("a / b", "0.15", "at most 0.15", "reached")),
+        (
+            Target("a / b", 1.1, least=0.95, most=1.05),
+            ("a / b", "1.10", "0.95 to 1.05", "missed"),
+        ),
         (Target("a / b", 0.2, most=0.15), ("a / b", "0.20", "at most 0.15", "missed")),
     ],
 )

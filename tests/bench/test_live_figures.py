@@ -182,7 +182,7 @@ def test_words_say_what_was_calibrated_and_chosen() -> None:
     assert "takes 0.25 s" in words
     assert "1.25 µs for a result" in words
     assert "in the burst 23,810, for which it needs 2.75 s" in words
-    assert "join 1,215 rows/s of each stream. Chosen: 2,430 rows/s" in harvest().sentences()
+    assert "join 833 rows/s of each stream. Chosen: 1,666 rows/s" in harvest().sentences()
 
 
 @BOTH

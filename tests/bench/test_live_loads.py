@@ -143,28 +143,33 @@ def test_rows_of_the_burst_are_a_small_part_of_the_work() -> None:
 
 
 def test_what_is_not_in_the_costs_leaves_less_to_the_join_and_a_lower_rate() -> None:
-    plan, usual = plan_of(SPEED, overhead=0.33), plan_of(SPEED)
-    assert plan.cpu == pytest.approx(0.52)
+    plan, usual = plan_of(SPEED, overhead=0.28), plan_of(SPEED)
+    assert plan.cpu == pytest.approx(0.57)
     assert plan.rate < usual.rate
     # Steady streams leave a part of it.
-    assert SPEED.seconds(plan.rate, 80) - SPEED.floor == pytest.approx(0.85 * 0.52, abs=0.001)
+    assert SPEED.seconds(plan.rate, 80) - SPEED.floor == pytest.approx(0.85 * 0.57, abs=0.001)
     least = plan_of(SPEED, overhead=0.6)
-    assert SPEED.seconds(5 * least.rate, 80) == pytest.approx(2.4, abs=0.001)
+    assert SPEED.seconds(5 * least.rate, 80) == pytest.approx(2.6, abs=0.001)
 
 
 def test_harvesting_gets_twice_the_rate_that_the_exact_join_can_take() -> None:
     load = Harvest(10)
     plan = load.plan(VECTORS)
     half = load.size_at(round(plan.rate / 2), VECTORS)
-    assert VECTORS.seconds(half.rate, half.work) == pytest.approx(1.0, abs=0.01)
+    # Micro-batches have the rows of two seconds, so that Spark's own time matters less.
+    assert plan.trigger == 2
+    taken = VECTORS.seconds(2 * half.rate, half.work)
+    assert taken == pytest.approx(2.0, abs=0.01)
     # What is not in the costs leaves less to the join.
-    assert load.plan(VECTORS, overhead=0.35).cpu == pytest.approx(0.5)
+    more = load.plan(VECTORS, overhead=0.35).cpu - load.plan(VECTORS, overhead=0.45).cpu
+    assert more == pytest.approx(0.1)
+    assert load.warm_up > load.window
 
 
 @pytest.mark.parametrize("load", LOADS, ids=lambda load: str(load.name))
 def test_a_machine_without_time_for_a_join_is_refused(load: AnyLoad) -> None:
     with pytest.raises(SessionError, match=r"what rows leave for a budget must be 0\.05 s or more"):
-        load.plan(VECTORS, 0.9)
+        load.plan(VECTORS, 1.1)
 
 
 def test_what_is_too_small_to_be_measured_is_left_out() -> None:

@@ -167,7 +167,7 @@ def spark() -> Iterator[SparkSession]:
     running.stop()
 
 
-# By hand (`pytest -m crash tests/bench`): it runs in real time, and stops its worker's session.
+# In `make crash`: it runs in real time, and stops its worker's session.
 # The speed is that of a slow machine, so that there are few rows.
 @pytest.mark.spark
 @pytest.mark.slow

@@ -430,3 +430,44 @@ class TestHarvesting:
         assert expected is not None
         assert expected.strategy == "by-partner"
         assert "grub" not in expected.recall
+
+
+class TestBestLot:
+    """Three streams with values that are near: the default sheds as the better of two."""
+
+    @staticmethod
+    def forecasts() -> tuple[CpuPrediction, CpuPrediction, float]:
+        """Return forecasts if comparisons cost, and if insertions do; and a replay's recall."""
+        made = lagged_streams(
+            rate=10.0, duration=60.0, lags=(0.0, 0.0, 0.0), deviations=(20.0, 20.0, 20.0), seed=1
+        )
+        join = ps.Join(
+            streams={name: ps.Stream(time="time", window=10.0) for name in made.tables},
+            on=ps.Within(30.0, **dict.fromkeys(made.tables, "value")),
+        )
+        exact = join.replay(made.tables).metrics
+        statistics = join.measure(made.tables)
+        budgets = [
+            ps.Budget(cpu=1.0, costs=costs, burst=2.0)
+            for costs in (
+                ps.Costs(compare=60.0 / (0.3 * exact.compared)),
+                ps.Costs(insert=60.0 / (0.3 * exact.inserted)),
+            )
+        ]
+        limited = replace(join, budget=budgets[0])
+        found = limited.replay(made.tables).metrics.emitted / exact.emitted
+        one, other = (replace(join, budget=each).predict(statistics).cpu for each in budgets)
+        assert one is not None
+        assert other is not None
+        return one, other, found
+
+    def test_the_forecast_is_the_better_of_the_two_and_near_a_replay(self) -> None:
+        comparing, inserting, found = self.forecasts()
+        for each in (comparing, inserting):
+            assert each.strategy == "best-lot"
+            better = max(each.recall["probe-no-insert"], each.recall["random-drop"])
+            assert each.expected == each.recall["best-lot"] == better
+            assert "grub" not in each.recall
+        assert comparing.recall["random-drop"] > comparing.recall["probe-no-insert"]
+        assert inserting.recall["probe-no-insert"] > inserting.recall["random-drop"]
+        assert found == pytest.approx(comparing.expected, abs=0.1)

@@ -84,7 +84,7 @@ def test_usual_costs_and_shards(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     options = ("--cpu", "50%", "--shards", "4")
     text = run(folder, monkeypatch, *USUAL, *options)
     cpu = json.loads(run(folder, monkeypatch, *USUAL, *options, "--json", "-"))["cpu"]
-    assert cpu["costs"] == {"arrival": 1e-6, "insert": 5e-7, "compare": 5e-8, "result": 3e-6}
+    assert cpu["costs"] == {"arrival": 1e-6, "insert": 5e-7, "compare": 5e-8, "result": 4e-7}
     assert cpu["shards"] == 4
     assert cpu["shards_for_all"] == 1
     assert "% of a core in each of 4 shards: with that much nothing is lost" in text

@@ -177,7 +177,7 @@ def test_the_best_is_the_first_of_equals() -> None:
     assert Prediction(of, 50).recall["prob"] == pytest.approx(0.9)
 
 
-def test_with_three_streams_all_who_wait_must_be_there() -> None:
+def test_with_three_streams_all_waiting_rows_must_be_there() -> None:
     of = statistics(a=stream([1]), b=stream([1]), c=stream([1]))
     found = Prediction(of, 150)
     # Half of each stream's rows, by lot: both members that wait are there in a quarter.

@@ -187,6 +187,6 @@ def _as_numbers(times: list[Any], *, floating: bool) -> pa.Array:
 
 
 def seeded(seed: int) -> Pick:
-    """Give a source of choices that follow from a seed."""
+    """Return a source of choices that follow from a seed."""
     generator = np.random.default_rng(seed)
     return lambda first, last: int(generator.integers(first, last, endpoint=True))

@@ -7,6 +7,7 @@ this machine does meanwhile, micro-batches take as long as the model says.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.engine import state
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
 
@@ -62,8 +64,14 @@ def join(budget: ps.Budget | None) -> ps.Join:
     return ps.Join(streams={"a": each, "b": each}, on=ps.Equal("k"), budget=budget, align=0)
 
 
-def run(budget: ps.Budget | None, seconds: dict[str, list[pa.Table]]) -> list[Batch]:
-    """Join all rows that are there when a micro-batch begins, as Spark does; a trigger is 1 s."""
+def run(
+    budget: ps.Budget | None, seconds: dict[str, list[pa.Table]], *, crashes: bool = False
+) -> list[Batch]:
+    """Join all rows that are there when a micro-batch begins, as Spark does; a trigger is 1 s.
+
+    With `crashes` the operator is lost in the middle of every third micro-batch, which has taken
+    another time until then, and the micro-batch is run again from the state.
+    """
     draw = np.random.default_rng(2)
     operator = Operator(
         bind(join(budget), {name: tables[0].schema for name, tables in seconds.items()}),
@@ -72,10 +80,19 @@ def run(budget: ps.Budget | None, seconds: dict[str, list[pa.Table]]) -> list[Ba
         aligned=True,
     )
     batches: list[Batch] = []
+    saved: dict[str, bytes] = {}
     now, done, before, handed = 1.0, 0, np.zeros(4), (0, 0.0)
     while done < SECONDS:
         end = min(int(now), SECONDS)
         given = {name: pa.concat_tables(tables[done:end]) for name, tables in seconds.items()}
+        if crashes and len(batches) % 3 == 2:
+            changes = state.save(operator)
+            saved |= changes.written
+            saved = {name: data for name, data in saved.items() if name not in changes.removed}
+            lost = sum(piece.num_rows for piece in operator.pieces(given))
+            assert operator.work is not None
+            operator.work.measure(10.0, (lost, 10.0))
+            operator = state.restore(operator.plan, saved, shard=0, shards=1, aligned=True)
         results = sum(piece.num_rows for piece in operator.pieces(given))
         metrics = operator.metrics()
         arrived = sum(each.arrived for each in metrics.streams.values())
@@ -92,6 +109,12 @@ def run(budget: ps.Budget | None, seconds: dict[str, list[pa.Table]]) -> list[Ba
         done = end
         now = max(now + took, done + 1.0)
     return batches
+
+
+@cache
+def limited_run() -> list[Batch]:
+    """Join the streams within the share."""
+    return run(ps.Budget(cpu=CPU), streams())
 
 
 def recall(batches: list[Batch], true: npt.NDArray[np.int64], first: int, end: int) -> float:
@@ -111,7 +134,7 @@ def test_with_measured_costs_a_join_keeps_up_in_a_burst_and_is_whole_before_and_
     late = next(batch for batch in exact if batch.end >= BEFORE + BURST)
     assert late.began + late.took - late.end > 10
 
-    limited = run(ps.Budget(cpu=CPU), seconds)
+    limited = limited_run()
     assert max(batch.took for batch in limited) < 2
     assert max(batch.began - batch.end for batch in limited) < 2
     assert recall(limited, true, 0, BEFORE) == pytest.approx(1, abs=0.01)
@@ -126,3 +149,8 @@ def test_with_measured_costs_a_join_keeps_up_in_a_burst_and_is_whole_before_and_
     # As many rows as fit would have their square.
     need = max(batch.took / (batch.end - batch.first) for batch in exact)
     assert found > 3 * (CPU / need) ** 2
+
+
+def test_a_micro_batch_that_is_run_again_decides_by_the_costs_that_the_state_holds() -> None:
+    seconds = streams()
+    assert run(ps.Budget(cpu=CPU), seconds, crashes=True) == limited_run()

@@ -20,6 +20,7 @@ def test_lags_and_selectivities_are_those_of_all_pairs(
 ) -> None:
     """With enough work exactly, and with little in the mean of what results stand for."""
     monkeypatch.setattr(directions, "_FADES", 0.0)
+    monkeypatch.setattr(directions, "_FADES_IN_GROWTH", 0.0)
     draw = np.random.default_rng(5)
     rows = ROWS if share > 1 else 20 * ROWS
     times = {name: np.sort(draw.uniform(0, 2.0 * rows, rows)) for name in "ab"}
@@ -49,7 +50,7 @@ def test_lags_and_selectivities_are_those_of_all_pairs(
     assert operator.metrics().work == pytest.approx(operator.metrics().compared / (share * work))
     known = operator.work._directions
     assert known is not None
-    counted = known._lags + operator.store.memory.lags
+    counted = known._lags + operator.store.memory.lags[0]
     pairs = operator.store.memory.pairs
     if share > 1:
         assert counted.tolist() == lags.tolist()
@@ -59,7 +60,9 @@ def test_lags_and_selectivities_are_those_of_all_pairs(
         assert pairs["faced"].sum() < 1.1 * faced.sum()
     else:
         assert operator.metrics().lost > 0
-        assert counted.sum() == pytest.approx(lags.sum(), rel=0.15)
+        # Windows of 15 rows: what rows would have found that the account keeps from probing is not
+        # in it.
+        assert counted.sum() == pytest.approx(lags.sum(), rel=0.2)
         assert counted[0, 1].argmax() == lags[0, 1].argmax()
         assert (pairs["found"] / np.maximum(pairs["faced"], 1))[0, 1] == pytest.approx(
             found[0, 1] / faced[0, 1], rel=0.3

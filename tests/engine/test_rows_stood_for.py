@@ -30,8 +30,8 @@ def test_nothing_is_missing_where_all_rows_stand_for_themselves() -> None:
 
 
 def test_rows_count_by_how_long_they_have_waited() -> None:
-    # Two rows of the first stream: one has waited for a whole life, and one, which nobody stands
-    # for, for a third of one.
+    # Two rows of the first stream: one has waited for a whole life, and one, for which no row
+    # stands, for a third of one.
     stood_for = RowsStoodFor(LIVES)
     stood_for.add_waiting(np.array([1.0]), np.array([0]), np.ones(1), np.ones(1))
     stood_for.add_waiting(np.array([7.0]), np.array([0]), np.ones(1), np.zeros(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,16 @@ import penstock as ps
 from penstock.engine import neighbours
 from penstock.engine.operator import Operator
 from penstock.engine.plan import bind
+from penstock.engine.replay import cpu_clock
 from penstock.engine.state import restore, save
+from penstock.engine.vectors import check_dimensions
 from penstock.testing import canonical_rows, cut_rows, exact_join, expected_rows
 from tests.engine.support import examples
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from penstock.engine.vectors import VectorScale
 
     Rows = list[list[float | None] | None]
 
@@ -85,13 +90,16 @@ def test_pairs_at_the_very_distance_are_as_brute_force_has_them(
 
 def _in_order(x: list[float], y: list[float], metric: str) -> float:
     """Return a distance by its definition."""
-    sums = [0.0, 0.0, 0.0, 0.0]
+    sums = [0.0, 0.0, 0.0]
     for p, q in zip(x, y, strict=True):
-        for i, term in enumerate(((p - q) * (p - q), p * q, p * p, q * q)):
+        for i, term in enumerate(((p - q) * (p - q), p * p, q * q)):
             sums[i] += term
     if metric == "euclidean":
         return math.sqrt(sums[0])
-    return 1.0 - sums[1] / (math.sqrt(sums[2]) * math.sqrt(sums[3]))
+    total, by_x, by_y = 0.0, 1.0 / math.sqrt(sums[1]), 1.0 / math.sqrt(sums[2])
+    for p, q in zip(x, y, strict=True):
+        total += (p * by_x - q * by_y) * (p * by_x - q * by_y)
+    return 0.0 if total <= 2e-24 else min(0.5 * total, 2.0)
 
 
 @pytest.mark.parametrize("type_", [pa.list_(pa.float32()), pa.list_(pa.float64())])
@@ -111,6 +119,32 @@ def test_a_distance_of_zero_is_for_equal_vectors() -> None:
     kind = pa.list_(pa.float32())
     replay = assert_exact(join_of(0), {"a": table(vectors, kind), "b": table(vectors[::-1], kind)})
     assert len(replay.result) == 40
+
+
+@pytest.mark.parametrize("type_", ["float32", "float64"])
+@pytest.mark.parametrize("dimensions", [1, 64, 1000])
+def test_vectors_of_the_same_direction_have_an_angle_of_zero(type_: str, dimensions: int) -> None:
+    """Whatever their lengths are rounded to. Factors are such that no number of 24 digits is."""
+    rng = np.random.default_rng(9)
+    vectors = rng.normal(size=(200, dimensions)).astype("float32").astype(type_)
+    factors = rng.choice([1.0, 4.0, 0.5], 200)
+    if type_ == "float64":
+        factors *= rng.choice([1.0, 3.0, 1e6, 0.7], 200)
+    kind = pa.list_(pa.from_numpy_dtype(np.dtype(type_)))
+    scaled = (vectors * factors[:, None]).astype(type_)
+    tables = {"a": table(vectors, kind), "b": table(scaled, kind)}
+    replay = join_of(0, metric="cosine").replay(tables)
+    found = set(pairs(replay))
+    assert {(row, row) for row in range(200)} <= found
+    if dimensions > 1:
+        assert len(found) == 200
+
+
+def test_opposite_vectors_are_within_2() -> None:
+    rng = np.random.default_rng(10)
+    vectors = rng.normal(size=(100, 7))
+    tables = {"a": table(vectors), "b": table(-3 * vectors)}
+    assert join_of(2, metric="cosine").replay(tables).metrics.emitted == 100**2
 
 
 # --- Blocks
@@ -147,6 +181,15 @@ def test_more_results_than_there_is_room_for() -> None:
     assert replay.metrics.emitted == 60**3
 
 
+def test_steps_are_timed_with_the_threads_of_products() -> None:
+    schemas = {name: table([[1.0]]).schema for name in "ab"}
+    similar = bind(join_of(), schemas)
+    streams = {name: ps.Stream(time="t", window=9) for name in "ab"}
+    equal = bind(ps.Join(streams=streams, on=ps.Equal("t")), schemas)
+    assert cpu_clock(equal) is time.thread_time
+    assert cpu_clock(similar) is cpu_clock(equal, similar) is time.process_time
+
+
 # --- Which rows can match
 
 
@@ -174,6 +217,46 @@ def test_most_of_the_first_rows_decide_how_many_dimensions_there_are() -> None:
     later = {"a": [table(first), table([[1.0]] * 5)], "b": [tables["b"], table([[1.0]] * 5)]}
     metrics = join_of(lateness=100).replay(later).metrics
     assert [each.null_keys for each in metrics.streams.values()] == [6, 6]
+
+
+def test_rows_of_all_streams_and_shards_decide_on_dimensions_together() -> None:
+    """Of `b` most first rows have two numbers, and in some shards most of `a` have, too."""
+    rng = np.random.default_rng(8)
+    sizes = rng.permutation([3] * 14 + [2] * 6)
+    a: Rows = [[float(i)] * int(size) for i, size in enumerate(sizes)]
+    b: Rows = [[float(i)] * int(size) for i, size in enumerate(sizes[::-1])]
+    tables = {"a": table([[0.5] * 2, *a]), "b": table([[0.5] * 2, [0.7] * 2, *b])}
+    join = join_of(0.0)
+    expected = pairs(assert_exact(join, tables))
+    assert expected
+    for shards in (2, 5, 16):
+        for tables_in_turn in (tables, dict(reversed(tables.items()))):
+            replay = join.replay(tables_in_turn, shards=shards)
+            assert pairs(replay) == expected
+
+
+def test_a_stream_of_other_dimensions_is_counted() -> None:
+    """Most rows of both streams decide, not the stream that is named first."""
+    tables = {"a": table([[1.0] * 3] * 4), "b": table([[1.0] * 2] * 5)}
+    metrics = join_of().replay(tables).metrics
+    assert [each.null_keys for each in metrics.streams.values()] == [4, 0]
+
+
+def test_shards_on_spark_must_be_told_the_dimensions() -> None:
+    def scale(**settings: Any) -> VectorScale | None:  # noqa: ANN401 -- of the predicate
+        schemas = {name: table([[1.0]]).schema for name in "ab"}
+        return bind(join_of(**settings), schemas).vectors
+
+    check_dimensions(scale(), 1)
+    check_dimensions(scale(dimensions=3), 2)
+    check_dimensions(None, 2)
+    with pytest.raises(ps.SpecificationError) as caught:
+        check_dimensions(scale(), 2)
+    assert str(caught.value) == (
+        "dimensions of Similar over 2 shards on Spark must be how many numbers a vector has; "
+        "got None; add dimensions=..., as each shard sees only some of the rows, and Spark does "
+        "not tell the size of lists"
+    )
 
 
 def test_without_a_row_that_has_a_vector_there_is_nothing_to_compare() -> None:

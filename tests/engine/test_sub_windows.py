@@ -45,7 +45,9 @@ def some_shares(streams: int, seed: int) -> tuple[tuple[tuple[float, ...], ...],
     return tuple(tuple(map(tuple, each)) for each in shares.tolist())
 
 
-def tables_of(names: str, *, floating: bool, rows: int = 40) -> dict[str, pa.Table]:
+def tables_of(
+    names: str, *, floating: bool, rows: int = 40, unit: float = 0.25
+) -> dict[str, pa.Table]:
     """No two rows of the same time, so that it is known which one arrives last."""
     draw = np.random.default_rng(len(names))
     times = draw.permutation(len(names) * rows).reshape(len(names), rows)
@@ -54,7 +56,7 @@ def tables_of(names: str, *, floating: bool, rows: int = 40) -> dict[str, pa.Tab
         vectors = draw.normal(size=(rows, 2)).round(1).tolist()
         tables[name] = pa.table(
             {
-                "t": own / 4 if floating else own,
+                "t": own * unit if floating else own,
                 "x": draw.integers(0, 4, rows),
                 "v": pa.array(vectors, pa.list_(pa.float32())),
             }
@@ -104,11 +106,12 @@ PREDICATES = {
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", PREDICATES)
-def test_what_is_probed_is_found_and_nothing_else(name: str, seed: int) -> None:
+@pytest.mark.parametrize("unit", [None, 0.1])
+def test_what_is_probed_is_found_and_nothing_else(name: str, seed: int, unit: float | None) -> None:
     on, names = PREDICATES[name]
     shares = some_shares(len(names), seed)
-    tables = tables_of(names, floating=False)
-    join = join_of(on, names, Parts(shares), 1)
+    tables = tables_of(names, floating=unit is not None, unit=unit or 1)
+    join = join_of(on, names, Parts(shares), unit or 1)
     pieces = {n: [t.slice(0, 7), t.slice(7, 20), t.slice(27)] for n, t in tables.items()}
     wanted = expected(join, tables, shares)
     assert 0 < len(wanted) < len(exact_join(join, tables))
@@ -142,7 +145,11 @@ def test_what_is_not_probed_is_no_work(name: str) -> None:
     assert compared[2] <= compared[1]
 
 
-def test_windows_out_of_reach_are_not_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("unit", [None, 1e-3])
+def test_windows_out_of_reach_are_not_multiplied(
+    monkeypatch: pytest.MonkeyPatch, unit: float | None
+) -> None:
+    """Nor where a window is less than a unit of time, which may be a float."""
     multiplied: list[int] = []
     from penstock.engine import neighbours  # noqa: PLC0415 -- patched here
 
@@ -154,11 +161,11 @@ def test_windows_out_of_reach_are_not_multiplied(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(neighbours.Neighbours, "_product", counting)
     monkeypatch.setattr(neighbours, "_FEWEST", 8)
-    tables = tables_of("ab", floating=False, rows=300)
+    tables = tables_of("ab", floating=unit is not None, rows=300, unit=unit or 1)
     sums = []
     for strategy in (Parts((((1.0,),) * 2,) * 2), newest(1.0)):
         multiplied.clear()
-        join_of(PREDICATES["similar"][0], "ab", strategy, 5).replay(tables)
+        join_of(PREDICATES["similar"][0], "ab", strategy, 5 * (unit or 1)).replay(tables)
         sums.append(sum(multiplied))
     assert sums[1] < 0.3 * sums[0]
 

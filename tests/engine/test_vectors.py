@@ -111,13 +111,13 @@ def test_vectors_without_gaps_are_one_block() -> None:
 
 def test_most_rows_say_how_many_dimensions_there_are() -> None:
     def dimensions(rows: list[list[float] | None]) -> int | None:
-        return scale_of(FLOATS, FLOATS).dimensions_of(pa.chunked_array([pa.array(rows, FLOATS)]))
+        return scale_of(FLOATS, FLOATS).dimensions_of([pa.chunked_array([pa.array(rows, FLOATS)])])
 
     assert dimensions([[1], [1, 2], None, [3, 4]]) == 2
     assert dimensions([[1, 2], [1]]) == 1
     assert dimensions([None, []]) is None
     assert dimensions([]) is None
-    assert scale_of(FLOATS, FLOATS, dimensions=7).dimensions_of(pa.chunked_array([[1.0]])) == 7
+    assert scale_of(FLOATS, FLOATS, dimensions=7).dimensions_of([pa.chunked_array([[1.0]])]) == 7
 
 
 @pytest.mark.parametrize("distance", [0.1, 1.0, 3.3, 1e-170, 1e200, 0, 5e-324, 2**0.5])

@@ -98,7 +98,7 @@ def _slow() -> str:
 
 
 @pytest.mark.slow
-def test_redefined_importance_is_that_of_all_who_take_part() -> None:
+def test_redefined_importance_is_that_of_all_contenders() -> None:
     found = means(rows_of("kulkarni08-redefined"), "importance")
     for (setting, name), by_x in found.items():
         for x, mean in by_x.items():

@@ -56,7 +56,7 @@ def test_the_number_of_results_is_what_the_flat_curve_says() -> None:
     assert settled == pytest.approx(made.rate * made.curve.sum(), rel=0.1)
 
 
-def test_recall_over_time_of_all_who_take_part(rows: list[DriftRow]) -> None:
+def test_recall_over_time_of_all_contenders(rows: list[DriftRow]) -> None:
     assert [row.contender for row in rows] == [
         *("recent", "prob", "age-first", "age", "choice", "choice-quick"),
         *("recent", "prob", "age", "choice", "choice-quick"),
@@ -68,12 +68,12 @@ def test_recall_over_time_of_all_who_take_part(rows: list[DriftRow]) -> None:
         assert ((row.found >= 0) & (row.found <= row.exact)).all()
 
 
-def test_who_is_told_the_first_curve_only_does_not_come_back(rows: list[DriftRow]) -> None:
+def test_with_the_first_curve_only_recall_does_not_come_back(rows: list[DriftRow]) -> None:
     told = next(row for row in rows if row.contender == "age-first")
     assert told.settled < 0.5 * told.recall(2, 4)
 
 
-def test_who_learns_comes_back(rows: list[DriftRow]) -> None:
+def test_where_curves_are_learned_recall_comes_back(rows: list[DriftRow]) -> None:
     told, learned = (
         next(row for row in rows if row.contender == name) for name in ("age-first", "choice-quick")
     )

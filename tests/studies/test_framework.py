@@ -78,7 +78,7 @@ def test_points_and_what_measures_them_can_be_pickled(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_quick_grid_has_all_who_take_part_in_the_whole_one(name: str) -> None:
+def test_the_quick_grid_has_all_contenders_of_the_whole_one(name: str) -> None:
     study = STUDIES[name]
 
     def taking_part(grid: Sequence[object]) -> set[str | None]:

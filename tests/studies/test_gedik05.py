@@ -66,7 +66,7 @@ def test_figure_11_at_200_rows_per_second() -> None:
 
 
 def test_figure_13_with_five_streams_not_aligned() -> None:
-    """The paper: up to +700 %. Fixed seeds; here it is about ten times as much."""
+    """The paper: up to +700 %. Here +744 % in the mean of three seeds; this is one of them."""
     lags, deviations = (0.0, 5.0, 15.0, 10.0, 2.0), (2.0, 2.0, 50.0, 50.0, 50.0)
     grub, drop = (
         measure_grub(GrubPoint(name, 100.0, lags, deviations)).output

@@ -152,7 +152,7 @@ def test_tables_where_tuples_probe_first(
 
 
 @pytest.mark.parametrize("scheme", [Fifo(), Greedy(), Size()], ids=lambda each: each.name)
-def test_the_order_does_not_change_who_has_a_place(scheme: Scheme) -> None:
+def test_the_order_does_not_change_which_rows_have_a_place(scheme: Scheme) -> None:
     shed, probe = table(run(scheme)), table(run(scheme, "probe first"))
     assert [row[:2] for row in shed] == [row[:2] for row in probe]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.studies.by_the_book.recomputation import Recomputation
     from penstock.studies.by_the_book.simulate import WindowReading
 
-NOBODY = Arrivals.of([], [], [])
+NO_ROWS = Arrivals.of([], [], [])
 
 
 def floats(*numbers: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -105,7 +105,7 @@ def lefts(scheme: Scheme, importance: list[float], partners: str = "", **times: 
     own = Arrivals.of(range(1, len(values) + 1), values, importance)
     come = sorted((times[value], value) for value in partners)
     other = Arrivals.of([time for time, _ in come], [value for _, value in come], [9] * len(come))
-    return simulate(own, other if come else NOBODY, scheme, window=100, memory=4)
+    return simulate(own, other if come else NO_ROWS, scheme, window=100, memory=4)
 
 
 def rows_that_left(outcome: Outcome) -> str:
@@ -138,7 +138,7 @@ def test_size_lets_the_rarest_go() -> None:
     assert rows_that_left(outcome) == "ba"  # no row waits for b; a, c and d are as frequent
 
 
-def test_size_forgets_who_came_long_ago() -> None:
+def test_size_forgets_rows_that_came_long_ago() -> None:
     outcome = lefts(Size(recent=1, ties="oldest"), [1, 1, 1], "ab", a=0.2, b=0.3)
     assert rows_that_left(outcome) == "a"
     assert rows_that_left(lefts(Size(), [1, 1, 1], "ab", a=0.2, b=0.3)) == "c"
@@ -154,7 +154,7 @@ def test_rand_lets_newcomers_go_only_if_they_are_asked_for() -> None:
     assert Fate.DROPPED in every_row.fates[0]
 
 
-def test_ijoin_keeps_who_matched_and_lets_others_go_by_age() -> None:
+def test_ijoin_keeps_rows_that_matched_and_lets_others_go_by_age() -> None:
     outcome = lefts(Ijoin(maturity=0, unproductivity=50), [1, 1, 1, 1], "a", a=1.5)
     assert rows_that_left(outcome) == "bc"
 
@@ -176,7 +176,7 @@ def test_ijoin_lets_unproductive_tuples_go() -> None:
     assert rows_that_left(lefts(spared, [9] * 8, "a", a=1.5)) == "bcdefg"
 
 
-def test_who_never_matched_is_unproductive_since_it_came_or_never() -> None:
+def test_a_row_that_never_matched_is_unproductive_since_it_came_or_never() -> None:
     # a matched once, for next to nothing; b never.
     importance: list[float] = [0.001, 1, 1]
     since = Ijoin(maturity=0, unproductivity=1, penalty=1)
@@ -257,9 +257,9 @@ def test_lifetimes_of_all_and_of_the_evicted() -> None:
     assert outcome.fairness("evicted") == 1
 
 
-def test_who_expires_has_lived_for_the_window() -> None:
+def test_a_row_that_expires_has_lived_for_the_window() -> None:
     own = Arrivals.of([1, 2, 50], "abc", [1, 1, 1])
-    outcome = simulate(own, NOBODY, Fifo(), window=8, memory=4)
+    outcome = simulate(own, NO_ROWS, Fifo(), window=8, memory=4)
     assert outcome.lifetimes().tolist() == [8, 8, 0]
     assert outcome.fates[0].tolist() == [Fate.EXPIRED, Fate.EXPIRED, Fate.HELD]
 
@@ -308,12 +308,12 @@ def test_importance_redefined_holds_for_tuples_in_memory_too() -> None:
 @pytest.mark.parametrize("memory", [0, 3, -2])
 def test_memory_must_divide_by_two(memory: int) -> None:
     with pytest.raises(SpecificationError, match="memory must be an even number"):
-        simulate(NOBODY, NOBODY, Fifo(), window=1, memory=memory)
+        simulate(NO_ROWS, NO_ROWS, Fifo(), window=1, memory=memory)
 
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(SpecificationError, match="window must be above 0"):
-        simulate(NOBODY, NOBODY, Fifo(), window=1, memory=2, reading="section 3.2")
+        simulate(NO_ROWS, NO_ROWS, Fifo(), window=1, memory=2, reading="section 3.2")
     with pytest.raises(SpecificationError, match="decay of Ijoin must be 0 or more"):
         Ijoin(decay=-1)
     with pytest.raises(SpecificationError, match="smallest_age must be above 0"):

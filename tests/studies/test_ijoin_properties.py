@@ -114,7 +114,7 @@ def test_enough_memory_is_the_exact_join(
 
 @SIMULATED
 @given(arrivals().filter(len), arrivals(), st.data(), orders, windows, st.sampled_from([1, 2, 100]))
-def test_who_becomes_more_important_stays_as_long_under_greedy(
+def test_a_row_that_becomes_more_important_stays_as_long_under_greedy(
     r: Arrivals, s: Arrivals, data: st.DataObject, order: Order, window: float, more: int
 ) -> None:
     chosen = data.draw(st.integers(0, len(r) - 1))

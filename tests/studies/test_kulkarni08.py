@@ -126,7 +126,7 @@ class TestFigure2:
             greedy, ijoin = importance(papers_scale(speed, 0.0), "greedy", "ijoin")
             assert greedy > 1.15 * ijoin
 
-    def test_and_loses_if_those_who_are_refused_join_nothing(self) -> None:
+    def test_and_loses_if_refused_rows_join_nothing(self) -> None:
         for speed in (COUNTED, SLOW):
             greedy, size, ijoin = importance(
                 papers_scale(speed, 0.0), "greedy-shed", "size-shed", "ijoin"
@@ -252,7 +252,7 @@ def test_points_are_measured_with_their_seed() -> None:
     assert (one.setting, one.x, one.contender, one.seed) == (scale.name, 1.0, "fifo", 0)
 
 
-def test_who_sheds_first_is_no_strategy_of_the_engine() -> None:
+def test_shedding_first_is_no_strategy_of_the_engine() -> None:
     assert [name for name, each in CONTENDERS.items() if not each.at_users_scale] == [
         "size-shed",
         "greedy-shed",

@@ -253,7 +253,7 @@ class TestCoverage:
 
 
 @pytest.mark.parametrize("name", ["srivastava04-fig8", "srivastava04-fig9"])
-def test_tables_have_a_column_for_each_who_samples(
+def test_tables_have_a_column_for_each_sample(
     name: str, memory_rows: list[ErrorRow], variation_rows: list[ErrorRow]
 ) -> None:
     rows = memory_rows if name.endswith("8") else variation_rows

@@ -68,7 +68,10 @@ class Target:
 
     def cells(self) -> tuple[str, ...]:
         """Return its row of the table."""
-        wanted = f"at least {self.least}" if self.most is None else f"at most {self.most}"
+        if self.least is not None and self.most is not None:
+            wanted = f"{self.least} to {self.most}"
+        else:
+            wanted = f"at least {self.least}" if self.most is None else f"at most {self.most}"
         return (self.words, f"{self.ratio:.2f}", wanted, "reached" if self.reached else "missed")
 
 

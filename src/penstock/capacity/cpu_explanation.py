@@ -184,6 +184,7 @@ _REASONS = {
     "grub": "Rows probe the parts of windows in which their partners are likely",
     "by-cost": "Rows probe parts of windows, or fewer are inserted, whichever leaves more",
     "random-drop": "Rows are dropped as they arrive; grub finds more where partners have a lag",
+    "best-lot": "Rows are dropped as they arrive, or fewer are inserted, whichever leaves more",
     "by-partner": "All rows probe, and those are inserted whose values the other stream has often",
 }
 

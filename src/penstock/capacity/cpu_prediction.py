@@ -237,8 +237,10 @@ def predict_cpu(
         names += tuple(name for name in BY_VALUE if keys or name not in NEEDS_KEYS)
     used = strategies_of(replace(specification, budget=budget))[-1].name
     knows_lags = statistics.directions is not None
-    if knows_lags and (used in HARVESTING or not specification.on.has_index):
-        names += tuple(HARVESTING)
+    if knows_lags and used == "best-lot":
+        names += ("random-drop", "best-lot")
+    elif knows_lags and (used in HARVESTING or not specification.on.has_index):
+        names += tuple(name for name in HARVESTING if name != "best-lot")
     if used not in names:  # there is no formula for it
         used = "by-partner" if streams == 2 else "probe-no-insert"
     return CpuPrediction(statistics, budget.cpu_share, costs, names, used, shards)

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.statistics.drop_boxes import best_drop_boxes
 from penstock.statistics.harvest_model import HarvestModel
+from penstock.strategies.best_lot import results_by_lot
 from penstock.strategies.by_cost import harvested
 from penstock.strategies.grub import Grub
 from penstock.strategies.harvesting import ProbingCost
@@ -57,4 +58,8 @@ def random_drop_recall(statistics: Statistics, full: FullWork, work: float) -> f
     """Return the share of the results that is found if rows are dropped, of each as is best."""
     probing = _probing(statistics, full, work)
     throttle = work / max(probing.full + full.rows * full.costs.insert, 1e-300)
-    return float(np.prod(best_drop_boxes(probing.model, min(max(throttle, 1e-9), 1.0))))
+    boxes = best_drop_boxes(probing.model, min(max(throttle, 1e-9), 1.0))
+    # The boxes are for comparisons. Where insertions cost, as much of them as there is work for.
+    found = results_by_lot(probing, boxes, full.costs.insert, work, admits=True)
+    whole = float(probing.model.full_output)
+    return min(found / whole, 1.0) if whole > 0.0 else 0.0

@@ -203,6 +203,15 @@ def _by_cost(statistics: Statistics, full: FullWork, work: float) -> float:
     )
 
 
+def _best_lot(statistics: Statistics, full: FullWork, work: float) -> float:
+    """Do as one of the two that finds more."""
+    many = len(statistics.streams) > 2
+    return max(
+        random_drop_recall(statistics, full, work),
+        BY_LOT["probe-no-insert"][many](statistics, full, work),
+    )
+
+
 BY_LOT: Mapping[str, tuple[Formula, Formula]] = {
     # For two streams, each stream's rows with its best chance; and for more.
     "coin-flip": (partial(_alike, coin_flip), partial(_many, "admit")),
@@ -225,6 +234,7 @@ HARVESTING: Mapping[str, Formula] = {
     "grub": grub_recall,
     "by-cost": _by_cost,
     "random-drop": random_drop_recall,
+    "best-lot": _best_lot,
 }
 """Those for joins in which comparisons cost most, if it was measured where partners are."""
 

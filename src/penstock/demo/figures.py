@@ -104,7 +104,7 @@ class Run:
         value, low, high = (
             100 * share for share in (self.estimate.value, self.estimate.low, self.estimate.high)
         )
-        if low == high:
+        if value == low == high == 100.0:
             return f"{value:.0f}"
         return f"{value:.1f} ({low:.1f} to {high:.1f})"
 

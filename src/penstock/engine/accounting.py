@@ -53,6 +53,8 @@ class OperatorCounters:
         Of what is saved.
     emitted_before
         Results before the last batch.
+    seconds
+        Processor time so far.
     """
 
     shard: int
@@ -62,6 +64,7 @@ class OperatorCounters:
     bytes_most: int | None
     state_bytes: int
     emitted_before: int
+    seconds: float
 
 
 def account(
@@ -123,6 +126,7 @@ def account(
         held_most=int(rule["held_most"][0]),
         bytes_most=round(total_bytes) if counters.bytes_most is None else counters.bytes_most,
         state_bytes=counters.state_bytes,
+        seconds=counters.seconds,
         inserted=int(records["inserted"].sum()),
         compared=int(rule["compared"][0]),
         why=reason_for(plan.spec.goal) if strategies else None,

@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.engine.arrays import below
 from penstock.engine.kernels.layout import EQUAL, GAUGE, KEY_WORD, METERS, NEVER, SHED
 from penstock.engine.kernels.monitoring import keep_to_quota, monitor_again
-from penstock.engine.learned import SIZES, below, keep_monitored, of_retention
+from penstock.engine.learned import SIZES, keep_monitored, of_retention
 from penstock.engine.refill import refill_rows
 from penstock.engine.retention.shrinking import shrink
 from penstock.errors import StateError
 from penstock.strategies import SampleThreshold
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from penstock.engine.arrays import Array, Integers
+    from penstock.engine.limits import Limits
+    from penstock.engine.monitor import Monitor
     from penstock.engine.operator import Operator
+    from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
     from penstock.engine.refill import Part
+    from penstock.engine.store import Store
 
     Learned = Mapping[str, Array]
 
@@ -103,7 +108,7 @@ def carry_over(
         If that cannot be done so that what was lost stays known.
     """
     before, now = head["kept_by"], kept_by(operator)
-    _check(operator, head, learned)
+    _check(operator.plan, now, head, learned)
     same_strategy = before["strategies"] == now["strategies"] and "goal" not in changed
     same_lives = all(before[name] == now[name] for name in ("spans", "parts"))
     same_kind = before["retention"] == now["retention"] and learned is not None
@@ -119,7 +124,12 @@ def carry_over(
     refill_rows(operator, parts, orders, learned if same_rows else None)
     _count_on(operator, head, same_strategy=same_strategy)
     if learned is not None:
-        _learn_on(operator, head, learned, same_lives=same_lives, same_kind=same_kind)
+        memory = operator.store.memory
+        if same_lives:
+            memory.matched[:] = learned["matched"]
+            memory.exposed[:] = learned["exposed"]
+        meters = head["rule"]["notes"][0] & METERS and _limited(operator.plan) == ["cpu"]
+        _learn_on(operator.store, learned, meters=bool(meters), same_kind=same_kind)
     _estimate_on(operator, head, learned)
     operator.importance_estimate.restore(
         {name: np.array(each) for name, each in head["importance"].items()}
@@ -140,7 +150,7 @@ def carry_over(
     operator.reviewed = -1
     _meter_on(operator, head, parts, learned, same_goal="goal" not in changed)
     _keep_to_budget(operator, rates=not same_rows)
-    _note_with_rows(operator)
+    _note_with_rows(operator.store, operator.payloads)
 
 
 # --- What cannot be carried over
@@ -150,10 +160,11 @@ def _has_lost(head: Mapping[str, Any]) -> bool:
     return any(sum(head["streams"][name]) for name in _LOST)
 
 
-def _check(operator: Operator, head: Mapping[str, Any], learned: Learned | None) -> None:
-    """Refuse changes after which nobody could say what was lost, or what a result stands for."""
-    before, now = head["kept_by"], kept_by(operator)
-    plan, said = operator.plan, head["join"]
+def _check(
+    plan: Plan, now: Mapping[str, Any], head: Mapping[str, Any], learned: Learned | None
+) -> None:
+    """Refuse changes that hide what was lost, or what a result stands for."""
+    before, said = head["kept_by"], head["join"]
     if plan.is_sample and before["by_match"] != now["by_match"]:
         kinds = ("rows with all their matches", "matches one by one")
         raise StateError(
@@ -203,24 +214,13 @@ def _count_on(operator: Operator, head: Mapping[str, Any], *, same_strategy: boo
     limits.measured[:] = measured
 
 
-def _learn_on(
-    operator: Operator,
-    head: Mapping[str, Any],
-    learned: Learned,
-    *,
-    same_lives: bool,
-    same_kind: bool,
-) -> None:
-    """Go on with what was learned of rows, and of ages if these are divided as before."""
-    store = operator.store
+def _learn_on(store: Store, learned: Learned, *, meters: bool, same_kind: bool) -> None:
+    """Go on with what was learned of rows, and with what they stand for if that is metered."""
     memory = store.memory
-    if same_lives:
-        memory.matched[:] = learned["matched"]
-        memory.exposed[:] = learned["exposed"]
     by_stream = [store.in_queue(s) for s in range(memory.streams.size)]
     for s, rows in enumerate(by_stream):
         memory.rows["matches"][rows] = learned[f"matches.{s}"]
-    if head["rule"]["notes"][0] & METERS and _limited(operator.plan) == ["cpu"]:
+    if meters:
         memory.rule["notes"] |= METERS
         store.reserve_shed()
         for s, rows in enumerate(by_stream):
@@ -248,7 +248,7 @@ def _estimate_on(operator: Operator, head: Mapping[str, Any], learned: Learned |
         store.memory.rule["threshold"] = head["rule"]["threshold"]
         keep_monitored(store, learned)
     elif not operator.plan.is_sample:
-        _monitor_held(operator, learned)
+        _monitor_held(store, operator.monitor, operator.limits, learned)
 
 
 def _meter_on(
@@ -272,24 +272,19 @@ def _meter_on(
     elif _has_lost(head):
         meter.stay_off()
     else:
-        operator.limits.review()
-        operator.count_keys(operator.limits.rows or 0)
         numbers = np.concatenate([part.arrival_numbers for part in parts])
         held = np.concatenate([part.arrivals for part in parts])
         completed = np.array(head["streams"]["found"], np.float64)
         meter.begin_with(held[np.argsort(numbers, kind="stable")], completed)
 
 
-def _monitor_held(operator: Operator, learned: Learned | None) -> None:
+def _monitor_held(store: Store, monitor: Monitor, limits: Limits, learned: Learned | None) -> None:
     """Monitor rows of those in memory, drawn as they would have been: no row has left so far.
 
     If arrivals were shed by lot, each stands for as many as it was taken in for.
     """
-    store, monitor = operator.store, operator.monitor
-    assert monitor is not None  # noqa: S101  # the caller has asked
-    memory = store.memory
-    operator.limits.review()
-    monitor.allow(operator.limits.rows or 0)
+    limits.review()
+    monitor.allow(limits.rows or 0)
     memory = store.memory
     quota = int(memory.rule["quota"][0])
     rows, draws, weights = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
@@ -328,7 +323,6 @@ def _keep_to_budget(operator: Operator, *, rates: bool) -> None:
     limits.review()
     rows = limits.rows or 0
     if operator.monitor is not None:
-        operator.count_keys(rows)
         operator.monitor.allow(rows)
     if reviewer is not None:
         reviewer.take_over(rows, operator.payloads, rates=rates)
@@ -344,10 +338,10 @@ def _keep_to_budget(operator: Operator, *, rates: bool) -> None:
     limits.review()
 
 
-def _note_with_rows(operator: Operator) -> None:
+def _note_with_rows(store: Store, payloads: Sequence[Payload]) -> None:
     """Note with the sub-windows what the new strategy says of their rows; all are saved again."""
-    memory, retention = operator.store.memory, operator.store.retention
-    for payload in operator.payloads:
+    memory, retention = store.memory, store.retention
+    for payload in payloads:
         payload.tidy()
         for number, window in payload.sub_windows.items():
             live = payload.live(number)

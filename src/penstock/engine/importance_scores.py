@@ -40,7 +40,7 @@ def scores_of(plan: Plan, payloads: Sequence[Payload]) -> ImportanceScores | Non
 
 
 class ImportanceScores:
-    """Gives the importance of rows that are held or come, and of results.
+    """The importance of rows that are held or come, and of results.
 
     It is never saved: it follows from the rows themselves, and from the time.
 

@@ -188,14 +188,8 @@ def read_keys(
 def read_vectors(
     scale: VectorScale, side: Side, table: pa.Table, coder: KeyCoder
 ) -> tuple[Array, Mask]:
-    """Return each row's vector, of the dimensions that the coder knows, and whether it can match.
-
-    The first rows decide on the dimensions, if nothing else does.
-    """
-    column = table.column(side.columns[0])
-    if coder.dimensions is None:
-        coder.dimensions = scale.dimensions_of(column)
-    return scale.read(column, coder.dimensions)
+    """Return each row's vector, of the dimensions that are known, and whether it can match."""
+    return scale.read(table.column(side.columns[0]), coder.dimensions)
 
 
 def _vector_values(side: Side, table: pa.Table, *, hashes: bool) -> Floats:

@@ -136,7 +136,7 @@ class KeyCoder:
     Attributes
     ----------
     dimensions
-        Of vectors, where the first rows decide, once these have come.
+        Of vectors, once they are known (`Operator.settle_dimensions`).
     """
 
     def __init__(self, columns: tuple[KeyColumn, ...]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.arrays import below
 from penstock.engine.kernels.layout import GAUGE, SHED
 from penstock.engine.kernels.monitoring import monitor_again
 from penstock.engine.learned_arrays import KEY, LearnedArrays
@@ -151,8 +152,3 @@ def keep_monitored(store: Store, learned: Mapping[str, Array]) -> None:
     found = everything[order[np.searchsorted(arrival_numbers, numbers, sorter=order)]]
     for at, row in enumerate(found):
         monitor_again(memory, at, int(row))
-
-
-def below(learned: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """Return what has names that begin with a prefix, by the rest of their names."""
-    return {n.removeprefix(prefix): a for n, a in learned.items() if n.startswith(prefix)}

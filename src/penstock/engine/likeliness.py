@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.columns import plain
+from penstock.engine.arrays import below
 from penstock.engine.intake import is_hashed, read_keys
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.key_hash import combine_hash_each
@@ -269,10 +270,10 @@ class Likeliness:
             waiting = saved[f"waiting.{s}"]
             self._waiting[s] = [waiting] if waiting.size else []
             (self._counts if self._equal else self._samples)[s].restore(
-                _below(saved, f"values.{s}.")
+                below(saved, f"values.{s}.")
             )
             if self._steady:
-                steady = _below(saved, f"steady.{s}.")
+                steady = below(saved, f"steady.{s}.")
                 self._priors[s] = KeyPrior.restored(steady["prior"])
                 self._steady[s].restore(steady)
 
@@ -288,10 +289,6 @@ class Likeliness:
             self.restore(saved)
         for counts in self._counts:
             counts.forget()  # a smaller budget has fewer
-
-
-def _below(saved: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
 
 
 def _spread(values: Array, age: float) -> Floats:

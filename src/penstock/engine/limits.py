@@ -58,8 +58,6 @@ class Limits:
     rows
         That may be held, as of the last review: where the budget is in bytes, as many as it takes
         of those that are held. None without a budget.
-    reserved
-        Rows without payload that would take as much memory as what is not for rows.
     measured
         Where the budget is in bytes: each stream's rows so far, and their bytes.
     """
@@ -76,7 +74,6 @@ class Limits:
     ) -> None:
         self._rule = rule
         self._row_overhead = row_overhead
-        self.reserved = 0
         self.in_bytes = False
         self.most_rows: int | None = None
         self.measured: Integers = np.zeros((streams, 2), np.int64)
@@ -104,7 +101,7 @@ class Limits:
     def resume(self, amount: int) -> None:
         """Set the limit as it was before a restart."""
         self._limit = self._limit_of(amount)
-        self.reserve(self.reserved)
+        self._rule["limit"] = self._limit
 
     def _limit_of(self, amount: int) -> int:
         return amount // _WORD if self.in_bytes else min(amount, _MOST_ROWS)
@@ -116,7 +113,7 @@ class Limits:
         """
         limit, before = self._limit_of(amount), self._limit
         self._limit = limit
-        self.reserve(self.reserved)
+        self._rule["limit"] = self._limit
         if not self.in_bytes:
             self.rows = limit
         elif self._rule["held"][0]:
@@ -140,14 +137,6 @@ class Limits:
         """Set how many rows may be held by what those in memory take up now."""
         self.rows = self.rows_now
 
-    def reserve(self, rows: int) -> None:
-        """Leave room for what takes as much memory as so many rows without payload."""
-        self.reserved = rows
-        if self.most_rows is None:
-            return
-        cost = _words(self._row_overhead) if self.in_bytes else 1
-        self._rule["limit"] = max(self._limit - rows * cost, 1)
-
     @property
     def rows_now(self) -> int | None:
         """How many rows of the size of those in memory may be held; None without a budget."""
@@ -155,6 +144,12 @@ class Limits:
             return self.rows
         rows = self._limit * int(self._rule["held"][0])
         return max(1, rows // int(self._rule["taken"][0]))
+
+    @property
+    def row_bytes(self) -> float:
+        """What a row takes up on average, in bytes, by those that were measured so far."""
+        rows, size = self.measured.sum(axis=0)
+        return self._row_overhead + float(size) / max(1, int(rows))
 
     @property
     def bytes_most(self) -> int | None:

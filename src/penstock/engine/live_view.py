@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from penstock.engine.observing import Observer
     from penstock.engine.plan import Plan
     from penstock.engine.rater import Rater
-    from penstock.engine.size_meter import SizeMeter
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.strategies import Decision, Needs
@@ -50,8 +49,6 @@ class Sources:
         Of the strategies.
     work
         Its account of work; None if that is not limited.
-    size_meter
-        What counts of keys show; None if they are not counted.
     """
 
     plan: Plan
@@ -60,7 +57,6 @@ class Sources:
     rater: Rater
     needs: Needs
     work: Work | None = None
-    size_meter: SizeMeter | None = None
 
 
 class LiveView(View):
@@ -105,7 +101,7 @@ class LiveView(View):
         if budget is not None and not budget.limits_memory:
             return None
         store = self._sources.store
-        return self._limit - int(store.memory.rule["quota"][0]) - store.counted_rows
+        return self._limit - int(store.memory.rule["quota"][0])
 
     @cached_property
     def selectivities(self) -> Floats:
@@ -138,7 +134,7 @@ class LiveView(View):
 
     @cached_property
     def followed(self) -> int:
-        """Number of the model that has predicted best."""
+        """Number of the model that has found most, or predicted best."""
         observer = self._sources.observer
         return 0 if observer is None else observer.followed
 
@@ -147,6 +143,12 @@ class LiveView(View):
         """Whether that was chosen for what was observed."""
         observer = self._sources.observer
         return False if observer is None else observer.is_decided
+
+    @cached_property
+    def is_on_trial(self) -> bool:
+        """Whether models are tried."""
+        observer = self._sources.observer
+        return observer is not None and observer.trial is not None
 
     @cached_property
     def tried_shares(self) -> tuple[float, ...] | None:
@@ -172,13 +174,8 @@ class LiveView(View):
             importance=rater.importance[s],
             usual_importance=rater.usual_importance[s],
             given_matches=rater.given_matches(s),
-            matches_rate=self._matches_rate(s),
             **known,
         )
-
-    def _matches_rate(self, s: int) -> float | None:
-        meter = self._sources.size_meter
-        return float(meter.waiting_rates[s]) if meter is not None and meter.is_on else None
 
     def keys_of(self, s: int) -> KeySample | None:
         """Return a sample of a stream's keys, if a division is due and they are counted."""
@@ -239,7 +236,7 @@ class LiveStream(StreamView):
     def for_rating(self) -> StreamView:
         """Return what is the same until the next review."""
         known = {each.name: getattr(self, each.name) for each in fields(StreamView)}
-        changes = {"held": 0, "keys": None, "sampled": None, "matches_rate": None}
+        changes = {"held": 0, "keys": None, "sampled": None}
         return StreamView(**known | changes)
 
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.engine.row_fields import PREDICTED_FIT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -58,8 +60,8 @@ class MeasuredFits:
     Parameters
     ----------
     store
-        Memory; `likeliness` of its rows is the share of the other stream's rows that was predicted
-        to fit (`noted`), and 0 where nothing was.
+        Memory; `PREDICTED_FIT` of its rows is the share of the other stream's rows that was to
+        fit (`noted`), and 0 where nothing was predicted.
     lives
         How long rows of each stream wait, in units of time.
     """
@@ -85,12 +87,12 @@ class MeasuredFits:
         times = memory.rows["time"][rows].astype(np.float64)
         is_due = times > self._counted_to[s]
         is_due &= times <= now - _COUNTED_AFTER * self._lives[s]
-        is_due &= memory.rows["likeliness"][rows] > 0.0
+        is_due &= memory.rows[PREDICTED_FIT][rows] > 0.0
         if not np.any(is_due):
             return
         rows, times = rows[is_due], times[is_due]
         self._counted_to[s] = times.max()
-        shed, classes = memory.shed[rows], class_of(memory.rows["likeliness"][rows])
+        shed, classes = memory.shed[rows], class_of(memory.rows[PREDICTED_FIT][rows])
         np.add.at(self._seen[s, :, _ROWS], classes, 1.0)
         np.add.at(self._seen[s, :, _EVER], classes, 1.0)
         np.add.at(self._seen[s, :, _FACED], classes, (now - times) * rate)

@@ -67,6 +67,7 @@ class Neighbours:
         time = streams["clock"].dtype
         self.nearby = make_nearby(streams.size, time, scale.dtype)
         self.nearby.known.settings[:] = scale.by_angle, scale.limit
+        store.effort = self.nearby.effort
         self._times: Array = np.zeros(0, time)  # by place, never falling in a stream
         self._arrived: Integers = np.zeros(streams.size, np.int64)  # first place not arrived yet
         self._known = (0, 0)  # arrivals whose neighbours are known
@@ -243,15 +244,17 @@ class Neighbours:
         begin = int(memory.streams["base"][other]) + int(memory.streams["head"][other])
         times = self._times[begin : int(self._arrived[other])]
         slack, margin = memory.span[1:]
+        # Whole times stay whole numbers: a float may be too rough for them. Their ages are rounded
+        # down here. Those of floats are not, and their differences have a margin below.
+        unit = times.dtype.type
+        rounded = unit(0 if times.dtype.kind == "f" else 1)
         parts: list[tuple[int, int]] = []
         for youngest, oldest in ages:
-            # Whole times stay whole numbers: a float may be too rough for them.
-            unit = times.dtype.type
-            least = own.min() - (window if oldest >= 1.0 else unit(oldest * window) + unit(1))
+            least = own.min() - (window if oldest >= 1.0 else unit(oldest * window) + rounded)
             # The newest part has rows that are newer than the arriving one, too.
             most = own.max() + memory.streams["window"][s]
             if youngest:
-                most = own.max() - unit(youngest * window) + unit(1)
+                most = own.max() - unit(youngest * window) + rounded
             least, most = least - slack * abs(least) - margin, most + slack * abs(most) + margin
             first = begin + int(np.searchsorted(times, least))
             last = begin + int(np.searchsorted(times, most, side="right"))
@@ -277,7 +280,8 @@ class Neighbours:
 
         |x - y|**2 <= limit if x y >= (|x|**2 - limit) / 2 + |y|**2 / 2, and by angles
         1 - x y / |x| |y| <= limit if x y / |x| >= (1 - limit) |y|. A product of n numbers is wrong
-        by n units in the last place of |x| |y| at most, and other terms by a few.
+        by n units in the last place of |x| |y| at most, the definition by as many of its own, and
+        other terms by a few.
         """
         vectors, lengths, limit = (
             self.nearby.known.vectors,
@@ -289,7 +293,8 @@ class Neighbours:
         dtype = self._type_for(own, others)
         with np.errstate(over="ignore"):  # where a bound is infinite any pair may be near
             if self._scale.by_angle:
-                rounding = (vectors.shape[1] + 16) * float(np.finfo(dtype).eps)
+                digits = float(np.finfo(dtype).eps) + 4 * float(np.finfo(np.float64).eps)
+                rounding = (vectors.shape[1] + 16) * digits
                 block = block / own[:, None]
                 least, reduction = np.zeros(own.size), (1.0 - limit - rounding) * others
             elif max(own.max(), others.max()) > _LONGEST:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.acceptance import Acceptance
 from penstock.engine.accounting import OperatorCounters, account
 from penstock.engine.alignment import Alignment, Given
 from penstock.engine.importance_estimate import ImportanceEstimate
@@ -17,7 +18,6 @@ from penstock.engine.intake import (
     Merged,
     ReadOptions,
     StreamCounters,
-    accept,
     merge,
     read_side,
 )
@@ -38,10 +38,9 @@ from penstock.engine.result_rows import ResultRows
 from penstock.engine.retention.base import Retention
 from penstock.engine.retention.shrinking import shrink
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
-from penstock.engine.size_meter import SizeMeter, counted_rows, meters_sizes
-from penstock.engine.sizes import table_size
+from penstock.engine.row_fields import ROW_NUMBER
+from penstock.engine.size_meter import SizeMeter, meters_sizes
 from penstock.engine.store import Store
-from penstock.engine.stream_progress import StreamProgress, no_progress, progress_of, too_far_ahead
 from penstock.engine.told_clocks import note_told, settled_until, wait_for_results
 from penstock.engine.work import Work
 from penstock.statistics.selectivity import probe_order
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from penstock.engine.learned_arrays import LearnedArrays
     from penstock.engine.plan import Plan
     from penstock.engine.sealing import Seal
+    from penstock.engine.stream_progress import StreamProgress
     from penstock.metrics import Metrics
     from penstock.strategies import Strategy
 
@@ -136,6 +136,7 @@ class Operator:
             waits=aligned,
             limit=part_of(plan.spool_bytes, shard, shards),
         )
+        self._acceptance = Acceptance(plan, self.counters, self.alignment)
         self.saved: dict[str, Seal] = {}  # `state.save`: the chunks that are up to date
         self.learned: LearnedArrays | None = None  # `state.save`: as it was saved last
         self.neighbours = None if plan.vectors is None else Neighbours(plan.vectors, self.store)
@@ -174,6 +175,7 @@ class Operator:
         self.size_meter: SizeMeter | None = None
         if needs is not None and meters_sizes(plan, needs):
             self.size_meter = SizeMeter(plan, self.scores, shard, waits=self.alignment.waits)
+            self.size_meter.allow()
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(
@@ -184,12 +186,12 @@ class Operator:
                 self.limits.rows or 0,
                 self.scores,
                 self.work,
-                size_meter=self.size_meter,
             )
         # `pieces` pauses before the first arrival of this time or a later one; see `_pauses`.
         self.pause_at: float = np.inf
         self.paused_at: float | None = None  # the arrival's time, while it pauses
         self.reviewed = -1  # arrivals at the last review
+        self.seconds = 0.0  # of processor time, as far as the caller has measured it
         self.emitted_before = 0  # the batch that is being joined, or was last
 
     def process(
@@ -228,19 +230,9 @@ class Operator:
             Of streams whose sources say how far they have come: a time before which none of their
             rows will be in later batches.
         """
-        count = len(self.plan.sides)
+        self.settle_dimensions(tables)
         settled = settled_until(self.plan, self.alignment)
-        bounds = [self._bound(s, tables, stream_progress) for s in range(count)]
-        given = [self._accept(s, tables, bound) for s, bound in enumerate(bounds)]
-        if stream_progress is None:
-            self.alignment.advance([_latest(each) for each in given])
-            ticks = [no_progress(self.plan).times] * count
-        else:
-            for counters, each in zip(self.counters, stream_progress, strict=True):
-                counters.whole += each.rows
-            both = list(zip(stream_progress, bounds, strict=True))
-            self.alignment.advance([each.latest_before(bound) for each, bound in both])
-            ticks = [each.before(bound) for each, bound in both]
+        given, ticks = self._acceptance.take(tables, stream_progress)
         self.emitted_before = int(self.store.memory.rule["produced"][0])
         self.store.found_before[:] = self.store.memory.streams["found"]
         if self.work is not None:
@@ -257,6 +249,19 @@ class Operator:
             yield from self._take_part(rows, passing)
         note_told(self.plan, self.counters, told or {})
 
+    def settle_dimensions(self, tables: Mapping[str, pa.Table]) -> None:
+        """Decide how long vectors are, if that is not known yet: as in most rows of a batch.
+
+        With several shards to be called with the rows of all of them, so that all decide the same.
+        """
+        scale = self.plan.vectors
+        if scale is None or self.coder.dimensions is not None:
+            return
+        given = ((tables.get(side.name), side) for side in self.plan.sides)
+        self.coder.dimensions = scale.dimensions_of(
+            table.column(side.columns[0]) for table, side in given if table is not None
+        )
+
     def _take_part(self, given: list[Given], ticks: list[Array]) -> Iterator[pa.Table]:
         """Join the rows that take part now, and settle those that stay."""
         first_numbers = [self._numbered(s) for s in range(len(given))]
@@ -270,10 +275,12 @@ class Operator:
         if self.plan.has_row_windows:
             both = zip(first_numbers, sides, strict=True)
             numbers = [first + np.arange(side.times.size, dtype=np.float64) for first, side in both]
-            merged.arrivals["likeliness"] = merged.spread(numbers)
+            merged.arrivals[ROW_NUMBER] = merged.spread(numbers)
         matches = self._rate(sides, merged)
         self.limits.set_costs(merged, [side.sizes for side in sides])
         yield from self._join(merged.arrivals, matches)
+        if self.size_meter is not None:
+            self.size_meter.take(merged.arrivals.size)
         for s, placed in enumerate(places):
             base = int(self.store.memory.streams["base"][s])
             rows = self.store.memory.queue[base + placed.astype(np.int64)]
@@ -294,45 +301,12 @@ class Operator:
             importance = importance_of_arrivals(self.scores, sides, self.counters)
         if self.monitor is None or self.reviewer is None:
             return None
-        if self.size_meter is not None and self.size_meter.counts_worth and importance is not None:
-            self.size_meter.set_worths(merged.spread(importance))
+        if self.size_meter is not None:
+            worths = None if importance is None else merged.spread(importance)
+            self.size_meter.begin_arrivals(merged.arrivals, worths)
         self.reviewer.steps.draw_when_needed(partial(draw, self.monitor, sides, merged))
         self.reviewer.rate_batch(sides, merged, self.payloads, importance)
         return given_matches(self.plan, self.payloads, sides, merged)
-
-    def _bound(
-        self,
-        s: int,
-        tables: Mapping[str, pa.Table],
-        stream_progress: Sequence[StreamProgress] | None,
-    ) -> float | None:
-        """Return the time from which on a stream's rows are too far ahead to be believed."""
-        side = self.plan.sides[s]
-        if side.max_ahead is None or (stream_progress is None and side.name not in tables):
-            return None
-        if stream_progress is None:
-            known = progress_of(self.plan, s, tables[side.name])
-        else:
-            known = stream_progress[s]
-        return too_far_ahead(known, side.max_ahead, self.counters[s])
-
-    def _accept(self, s: int, tables: Mapping[str, pa.Table], bound: float | None) -> Given:
-        """Return a stream's rows of a batch, and which of them may take part."""
-        side, counters = self.plan.sides[s], self.counters[s]
-        table = tables.get(side.name)
-        if table is None:
-            table = side.schema.empty_table()
-        counters.arrived += table.num_rows
-        counters.payload_bytes += table_size(table)
-        times, good = accept(
-            self.plan,
-            side,
-            table,
-            counters=counters,
-            greatest=None if side.is_told else self.alignment.greatest(s),  # results are not late
-            bound=bound,
-        )
-        return Given(table, times, good)
 
     def _read(self, s: int, given: Given) -> Columns:
         payload = self.payloads[s]
@@ -402,6 +376,8 @@ class Operator:
         while arrivals["time"][at] >= self.pause_at:
             if self._produced.produced[0]:
                 yield from self._results()
+            if self.size_meter is not None:
+                self.size_meter.take(at)
             self.paused_at = float(arrivals["time"][at])
             yield self.plan.result_schema.empty_table()
             self.paused_at = None
@@ -416,9 +392,7 @@ class Operator:
         self.limits.change(amount)
         has_rows = self.reviewed >= 0 or int(self.store.memory.rule["held"][0]) > 0
         if self.monitor is not None and has_rows:
-            rows = self.limits.rows or 0
-            self.count_keys(rows)
-            self.monitor.allow(rows)
+            self.monitor.allow(self.limits.rows or 0)
             if not shrink(self.store.memory):
                 self.monitor.allow(0)  # rows of a size that leaves no room for monitored ones
                 shrink(self.store.memory)
@@ -444,8 +418,6 @@ class Operator:
         if self.reviewer is not None:
             stop = self.reviewer.next_edge(at, stop)
             self.reviewer.begin_piece(arrivals, at, stop)
-        if self.size_meter is not None:
-            self.size_meter.take(arrivals, at, stop)
         return stop
 
     def _until_pause(self, arrivals: Array, at: int) -> int:
@@ -468,30 +440,11 @@ class Operator:
         Called after every so many arrivals.
         """
         self._review_order()
-        self.count_keys(rows)
         if self.monitor is not None:
             self.monitor.allow(rows)
             self.monitor.review()
         if self.reviewer is not None:
             self.reviewer.review(rows)
-
-    def count_keys(self, rows: int) -> None:
-        """Let counters of keys have half as much memory as monitored rows.
-
-        As long as no row was lost they take no room from rows: what fits is joined exactly.
-        """
-        budget = self.plan.spec.budget
-        if self.size_meter is None or budget is None:
-            return
-        if not budget.limits_memory:
-            self.size_meter.allow(None)
-            return
-        counted = counted_rows(budget.monitored(rows))
-        self.store.counted_rows = counted
-        self.size_meter.allow(counted * self.store.row_overhead)
-        streams = self.store.memory.streams
-        if streams["evicted"].any() or streams["dropped"].any():
-            self.limits.reserve(counted)
 
     def _review_order(self) -> None:
         """Let the windows be probed with the smallest expected number of matches first."""
@@ -531,13 +484,8 @@ class Operator:
                 bytes_most=self.limits.bytes_most,
                 state_bytes=sum(seal.size for seal in self.saved.values()),
                 emitted_before=self.emitted_before,
+                seconds=self.seconds,
             ),
             work=self.work,
             size_meter=self.size_meter,
         )
-
-
-def _latest(given: Given) -> int | float | None:
-    """Return the greatest time of the rows that may take part; None if there are none."""
-    times = given.times[given.good]
-    return times.max().item() if times.size else None

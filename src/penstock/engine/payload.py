@@ -158,7 +158,7 @@ class Payload:
         self.tidy()
 
     def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:
-        """Put back a saved sub-window; its rows and their births are filled in later."""
+        """Put back a saved sub-window; its rows and their arrival numbers are filled in later."""
         number = self._free_number()
         window = SubWindow(
             serial,

@@ -13,6 +13,7 @@ from penstock.engine.kernels.layout import KEY_WORD, NOTHING
 from penstock.engine.kernels.selection import gather, gathered_type, set_likeliness
 from penstock.engine.lives import lengths_of
 from penstock.engine.ratings import checked, rate
+from penstock.engine.row_fields import LIKELINESS
 from penstock.goals import Sample
 from penstock.statistics.expected_importance import expected_importance, relative_importance
 from penstock.strategies import Rows
@@ -239,7 +240,7 @@ class Rater:
         self._rated[s] = arrived
         rows = np.empty(held, gathered_type(self._plan.time.dtype, self._plan.values.dtype))
         rows = rows[: gather(memory.of_any_kind, s, rows)]
-        likely = rows["likeliness"]
+        likely = rows[LIKELINESS]
         if retention.reads_likeliness_again:
             likely = observer.likeliness.of(s, rows["value"], rows["key_word"])
         ages = np.maximum((observer.now - rows["time"]) / float(observer.span(s)), 0.0)
@@ -293,7 +294,7 @@ class Rater:
             if observer is not None and observer.likeliness is not None:
                 ages = np.maximum(((observer.now or 0) - times) / float(observer.span(s)), 0.0)
                 matches = memory.rows["matches"][rows].astype(np.float64)
-                likely = memory.rows["likeliness"][rows]
+                likely = memory.rows[LIKELINESS][rows]
                 held = replace(held, ages=ages, likeliness=likely, matches=matches)
             ratings = self._strategy.rate(view, held)
             if ratings is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.identity import draws
+from penstock.engine.row_fields import INITIAL_PRIORITY
 from penstock.errors import SpecificationError, must
 from penstock.strategies import Rows
 
@@ -102,8 +103,7 @@ def rate(
         if first is not None:
             initial.append(checked(strategy, first, side.times.size))
     if initial:
-        # No strategy has both: what a key's frequency says, and a priority to begin with.
-        merged.arrivals["likeliness"] = merged.spread(initial)
+        merged.arrivals[INITIAL_PRIORITY] = merged.spread(initial)
     if ratings:
         everywhere = np.arange(merged.arrivals.size)
         retention.grade(merged.arrivals, everywhere, merged.spread(ratings))

@@ -107,10 +107,13 @@ class ShardSet:
         stream_progress = progress_of_all(self.plan, batch) if shards > 1 else None
         routed = route(self.plan, batch, shards)
         for operator, part in zip(self._operators, routed, strict=True):
-            began = time.perf_counter()
+            operator.settle_dimensions(batch)
+            clock = cpu_clock(self.plan)
+            began, used = clock(), time.process_time()
             yield from operator.pieces(part, stream_progress, last=last, told=told)
+            operator.seconds += time.process_time() - used
             if operator.work is not None:
-                operator.work.measure(time.perf_counter() - began)
+                operator.work.measure(clock() - began)
 
     def complete_until(self) -> int | float | None:
         """Return the time from which on results can still come; None while a stream has no rows."""
@@ -119,6 +122,15 @@ class ShardSet:
     def metrics(self) -> Metrics:
         """Return what all shards have done so far."""
         return total(operator.metrics() for operator in self._operators)
+
+
+def cpu_clock(*plans: Plan) -> Callable[[], float]:
+    """Return the clock by which the steps of joins in this process are timed.
+
+    That of the thread that joins, unless products of vectors may use others. (Spark's workers have
+    one thread for them, `OMP_NUM_THREADS`.)
+    """
+    return time.process_time if any(each.vectors for each in plans) else time.thread_time
 
 
 def check_shards(plan: Plan, shards: object) -> None:

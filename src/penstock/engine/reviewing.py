@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.arrays import below
+from penstock.engine.decision_checks import check_goal, check_same_order, check_sub_windows
 from penstock.engine.decision_state import from_arrays, to_arrays
 from penstock.engine.kernels.layout import TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
@@ -20,23 +22,22 @@ from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
 from penstock.engine.retention.base import Retention
 from penstock.engine.retention.table import retention_for
+from penstock.engine.row_fields import PREDICTED_FIT
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.engine.trials import trial_of
-from penstock.errors import SpecificationError, must
 from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_of
 from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from penstock.engine.arrays import Array, Floats, Integers, Mask
+    from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.importance_scores import ImportanceScores
     from penstock.engine.intake import Columns, Merged
     from penstock.engine.keys import KeyCoder
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
-    from penstock.engine.size_meter import SizeMeter
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.statistics.allotment import QualityCurve
@@ -93,8 +94,6 @@ class Reviewer:
         rows: int,
         scores: ImportanceScores | None,
         work: Work | None = None,
-        *,
-        size_meter: SizeMeter | None = None,
     ) -> None:
         needs = needs_of(strategies)
         self._plan = plan
@@ -110,7 +109,7 @@ class Reviewer:
             trial = trial_of(plan, lead, store)
             self.observer = Observer(plan, needs, models, store, coder, rows, trial)
         self._work = work
-        self._sources = Sources(plan, store, self.observer, self._rater, needs, work, size_meter)
+        self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
         # Rows that are observed while nothing is shed, of all since the last review or the batch's
         # beginning, and the place in the batch up to which they came.
@@ -183,7 +182,7 @@ class Reviewer:
         if self.decision.sheds_arrivals or self.steps.has_shed or self._work is not None:
             grades, fitting = self._graded(at, stop)
         if fitting is not None and self._work is not None and self._work.fits is not None:
-            arrivals["likeliness"][at:stop] = noted(fitting)
+            arrivals[PREDICTED_FIT][at:stop] = noted(fitting)
         self.steps.set(arrivals, at, stop, self.decision, grades)
         self._piece = at, grades, fitting
 
@@ -289,9 +288,9 @@ class Reviewer:
 
     @property
     def _room(self) -> int:
-        """Rows that may be held beside monitored ones and counters."""
+        """Rows that may be held beside monitored ones."""
         memory = self._store.memory
-        return self._limit - int(memory.rule["quota"][0]) - self._store.counted_rows
+        return self._limit - int(memory.rule["quota"][0])
 
     def quality(self) -> QualityCurve | None:
         """Return what would be made of other numbers of rows, by what is known now."""
@@ -341,7 +340,7 @@ class Reviewer:
             self._rater.rate_again(each, self._view_for_rating, observer, at_once=changed)
 
     def _decide(self, turned: tuple[int, ...] = (), *, is_division_due: bool = False) -> None:
-        before = type(self.decision.retain.order)
+        before = self.decision.retain.order
         for at, strategy in enumerate(self._strategies):
             view = LiveView(
                 self._sources,
@@ -355,22 +354,14 @@ class Reviewer:
         if self._work is not None:
             self._work.act_on(self.decision)
         self._rating_view = None
-        after = type(self.decision.retain.order)
-        if after is not before:
-            raise SpecificationError(
-                must(
-                    f'order of Retain, decided by "{self._strategies[0].name}",',
-                    f"{before.__name__}, as at first",
-                    after.__name__,
-                    "decide on one order for the whole join; its numbers may change",
-                )
-            )
+        check_same_order(self._strategies[0].name, before, self.decision.retain.order)
 
     def _combined(self) -> Decision:
         """Return what all strategies have decided together."""
         decision = self.decisions[0]
         for other in self.decisions[1:]:
             decision = combine(decision, other)
+        check_goal(self._plan, self._strategies[0].name, decision)
         return decision
 
     def _view_for_rating(self) -> View:
@@ -392,25 +383,13 @@ class Reviewer:
         rule["emits_drawn"] = decision.emit.only_drawn
         rule["sheds"] = decision.sheds_arrivals or self.steps.has_shed
         if decision.probe.sub_windows is not None or rule["sub_windows"][0]:
-            self._check_sub_windows(decision.probe.sub_windows)
+            check_sub_windows(decision.probe.sub_windows, len(self._plan.sides))
             probed, whole = decision.probe.sub_windows, decision.probe.whole
             counted = None
             if self._limits_memory and probed is not None:
                 counted = store.count_parts(probed)
             store.set_sub_windows(probed, whole, counted)
         store.retention.apply(store.memory, decision.retain.order, turned)
-
-    def _check_sub_windows(self, probed: Mask | Floats | None) -> None:
-        streams = len(self._plan.sides)
-        if probed is not None and (probed.ndim != 3 or probed.shape[:2] != (streams, streams)):
-            raise SpecificationError(
-                must(
-                    "Probe.sub_windows",
-                    f"{streams} arriving by {streams} probed streams by parts of a window",
-                    probed.shape,
-                    "see docs/extending.md",
-                )
-            )
 
     # --- State
 
@@ -437,15 +416,15 @@ class Reviewer:
         `same_rows` is whether rows are rated as before.
         """
         if self._work is not None and "steps.weighing" in saved:
-            self.steps.restore(_below(saved, "steps."))
+            self.steps.restore(below(saved, "steps."))
         if self.observer is not None:
-            self.observer.carry_over(_below(saved, "observer."), now, same_strategy=same_strategy)
+            self.observer.carry_over(below(saved, "observer."), now, same_strategy=same_strategy)
         if not saved or not same_strategy:
             return
         if same_rows:
-            self._rater.restore(_below(saved, "rater."))
+            self._rater.restore(below(saved, "rater."))
         self.decisions = [
-            from_arrays(_below(saved, f"decision.{number}."))
+            from_arrays(below(saved, f"decision.{number}."))
             for number in range(len(self._strategies))
         ]
 
@@ -466,15 +445,15 @@ class Reviewer:
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Go on where the saved one stopped."""
-        self.steps.restore(_below(saved, "steps."))
+        self.steps.restore(below(saved, "steps."))
         self._limit = int(saved["limit"][0])
-        self._rater.restore(_below(saved, "rater."))
+        self._rater.restore(below(saved, "rater."))
         self.decisions = [
-            from_arrays(_below(saved, f"decision.{number}."))
+            from_arrays(below(saved, f"decision.{number}."))
             for number in range(len(self._strategies))
         ]
         if self.observer is not None:
-            self.observer.restore(_below(saved, "observer."))
+            self.observer.restore(below(saved, "observer."))
         self.decision = self._combined()
         if self._work is not None:
             self._work.resume(self.decision)
@@ -484,7 +463,3 @@ class Reviewer:
         probe = self.decision.probe
         self._store.set_sub_windows(probe.sub_windows, probe.whole, saved.get("parts_probed"))
         self._store.retention.resume(self._store.memory, self.decision.retain.order)
-
-
-def _below(saved: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}

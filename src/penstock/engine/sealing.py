@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from penstock.errors import StateError
 
-FORMAT = 12
+FORMAT = 14
 
 _CHECKSUM_BYTES = 4
 _START = 1 + _CHECKSUM_BYTES

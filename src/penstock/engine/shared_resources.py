@@ -27,6 +27,8 @@ __all__ = ["Resource", "SharedMemory", "SharedProcessor", "resources_of"]
 _ENDS = ("held", "dropped", "evicted", "expired", "not_admitted", "not_inserted")
 # Shares of the processor are divided in millionths of a core.
 _PARTS_OF_A_CORE = 1_000_000
+# Units of memory.
+ROWS, BYTES = "rows", "bytes"
 # Of an equal part, what a join keeps at least: with nothing it could not learn what it needs.
 _LEAST_PART = 0.05
 # What was counted, of which the processor is divided by.
@@ -40,6 +42,8 @@ class Resource(Protocol):
     ----------
     name
         Under which it is saved.
+    unit
+        In which it is counted.
     whole
         What there is for all joins, in this shard.
     least
@@ -47,6 +51,7 @@ class Resource(Protocol):
     """
 
     name: ClassVar[str]
+    unit: str
     whole: int
     least: Mapping[str, int]
 
@@ -74,6 +79,10 @@ class Resource(Protocol):
         """Let a join go on with the amount that it had before a restart."""
         ...
 
+    def converted(self, amounts: Mapping[str, int]) -> dict[str, int]:
+        """Return amounts in the unit of before a restart, which was another, in this unit."""
+        ...
+
     def set(self, join: str, amount: int) -> None:
         """Let a join have an amount from now on."""
         ...
@@ -87,6 +96,7 @@ class SharedMemory:
     def __init__(self, operators: Mapping[str, Operator], rule: SharingRule) -> None:
         first = next(iter(operators.values()))
         self._operators = operators
+        self.unit = BYTES if first.limits.in_bytes else ROWS
         self.whole = part_of(rule.whole, first.shard, first.shards)
         self.least: Mapping[str, int] = least_amounts(
             {name: each.plan for name, each in operators.items()}
@@ -129,6 +139,14 @@ class SharedMemory:
         """Set the limit as it was."""
         self._operators[join].limits.resume(amount)
 
+    def converted(self, amounts: Mapping[str, int]) -> dict[str, int]:
+        """Return rows as bytes, or bytes as rows, by the size of each join's rows."""
+        sizes = {name: self._operators[name].limits.row_bytes for name in amounts}
+        return {
+            name: max(1, round(each * sizes[name] if self.unit == BYTES else each / sizes[name]))
+            for name, each in amounts.items()
+        }
+
     def set(self, join: str, amount: int) -> None:
         """Set the limit; rows above it leave."""
         operator = self._operators[join]
@@ -145,6 +163,7 @@ class SharedProcessor:
     """
 
     name: ClassVar[str] = "cpu"
+    unit = "millionths of a core"
 
     def __init__(self, operators: Mapping[str, Operator], share: float) -> None:
         self._operators = operators
@@ -194,6 +213,10 @@ class SharedProcessor:
         work = self._operators[join].work
         if work is not None:
             work.go_on_with(amount / _PARTS_OF_A_CORE)
+
+    def converted(self, amounts: Mapping[str, int]) -> dict[str, int]:
+        """Return them as they are: shares have one unit."""
+        return dict(amounts)
 
     def set(self, join: str, amount: int) -> None:
         """Set the share."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.engine.actions import set_actions
+from penstock.engine.arrays import below
 from penstock.engine.expected_variance import ExpectedVariance
 from penstock.engine.lives import lengths_of
 
@@ -117,13 +118,9 @@ class ShedSteps:
         self.has_shed = bool(saved["has_shed"][0])
         if self.has_shed:
             self._store.memory.weighing[:] = saved["weighing"]
-            self.expected_variance.restore(_below(saved, "expected."))
+            self.expected_variance.restore(below(saved, "expected."))
 
 
 def _monitored(chance: float) -> Floats:
     """Return by what the columns of chances are multiplied if so many rows are monitored."""
     return np.array([1.0, chance, 1.0, 1.0, 1.0 / chance])
-
-
-def _below(saved: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}

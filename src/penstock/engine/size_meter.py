@@ -11,7 +11,6 @@ from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.count_layout import (
     COUNTED,
-    MOST_ENTRIES,
     KeyCounts,
     candidate_type,
     counted_stream_type,
@@ -29,17 +28,13 @@ if TYPE_CHECKING:
     from penstock.engine.plan import Plan
     from penstock.strategies import Needs
 
-ENTRY_BYTES = 56
-"""What an entry costs: itself (40), its part of the chains (2 to 4) and of the candidates (12)."""
-
-# Entries where memory is not limited.
+# Entries of a shard, of 56 bytes each: itself (40), its part of the chains (2 to 4) and of the
+# candidates (12).
 _ENTRIES = 2048
-# Fewer are of no use.
-_FEWEST = 4
 # Windows for which a key of three streams and more has the same draw.
 _WINDOWS = 4.0
 # Parts of a window that rows of a heavy key are told apart by, and the room from which on.
-_PARTS = ((8192, 16), (1024, 8), (128, 4), (24, 2), (0, 1))
+_PARTS = ((128, 4), (24, 2), (0, 1))
 
 _COMBINED = {"product": layout.PRODUCT, "sum": layout.SUM}
 _ENTRY_FIELDS = entry_type(np.dtype(np.int64)).names or ()
@@ -61,31 +56,18 @@ _RULE_FIELDS = (
     "epoch",
     "turn_at",
     "fade_at",
-    "since",
-    "carried",
 )
 
 
 def meters_sizes(plan: Plan, needs: Needs) -> bool:
     """Return whether the size of a join's exact result is estimated from counts.
 
-    Of two streams only: of more, intervals have not been shown to hold what they promise. Not with
-    a limit of memory, where counters would take the place of rows. Samples tell the size by
-    themselves.
+    Samples tell the size by themselves.
     """
     budget = plan.spec.budget
-    if len(plan.sides) > 2 or plan.is_sample or budget is None or budget.limits_memory:
+    if plan.is_sample or budget is None or budget.monitor == 0:
         return False
     return plan.rule.kind == layout.EQUAL and needs.monitoring
-
-
-def counted_rows(monitored: int) -> int:
-    """Return how many rows make room for counters: half as many as are monitored.
-
-    >>> [counted_rows(rows) for rows in (0, 1, 2, 5, 100)]
-    [0, 0, 1, 3, 50]
-    """
-    return (monitored + 1) // 2 if monitored > 1 else 0
 
 
 class SizeMeter:
@@ -149,22 +131,19 @@ class SizeMeter:
             worth_covers=np.zeros(0),
         )
         self._worths: Floats = np.zeros(1)
+        self._arrivals: Array = np.zeros(0)
+        self._taken = 0  # arrivals that were counted
 
     # --- Room
 
-    def allow(self, size: int | None) -> None:
-        """Set the room, in bytes; None if memory is not limited.
-
-        A meter that has missed rows stays off: what it counted would be too little.
-        """
-        room = _ENTRIES if size is None else min(size // ENTRY_BYTES, MOST_ENTRIES)
-        room = room if room >= _FEWEST else 0
+    def allow(self, entries: int = _ENTRIES) -> None:
+        """Set how many entries there may be. A meter that has missed rows stays off."""
         rule = self._counts.rule[0]
-        if room == rule["room"] or (rule["room"] == 0 and rule["number"] > 0):
+        if entries == rule["room"] or (rule["room"] == 0 and rule["number"] > 0):
             return
-        rule["room"] = room
-        if rule["fresh"] == 0 or room > self._counts.entries.size:
-            self._reserve(room)
+        rule["room"] = entries
+        if rule["fresh"] == 0 or entries > self._counts.entries.size:
+            self._reserve(entries)
         keep_to_room(self._counts)
 
     def _reserve(self, room: int) -> None:
@@ -201,7 +180,7 @@ class SizeMeter:
             entries=entries,
             heads=heads,
             candidates=candidates,
-            found=np.zeros(room, np.int64),
+            found=np.zeros(max(room, candidates.size), np.int64),
             worths=_longer(counts.worths, worths),
             worth_covers=_longer(counts.worth_covers, worths),
         )
@@ -217,19 +196,21 @@ class SizeMeter:
         """Forget what the batch before has shown."""
         begin_counting(self._counts)
 
-    def set_worths(self, worths: Floats | None) -> None:
-        """Set the importance of the rows that take part now."""
-        self._worths = np.zeros(1) if worths is None else worths
+    def begin_arrivals(self, arrivals: Array, worths: Floats | None = None) -> None:
+        """Set the arrivals that take part now, and their importance."""
+        self._arrivals, self._taken = arrivals, 0
+        self._worths = np.zeros(1) if worths is None or not self.counts_worth else worths
 
-    def take(self, arrivals: Array, start: int, stop: int) -> None:
-        """Count arrivals, in the order in which they are joined."""
+    def take(self, stop: int) -> None:
+        """Count the arrivals before a place, in the order in which they are joined."""
+        start, self._taken = self._taken, stop
         if not self.is_on:
             self._counts.rule["number"] += stop - start
-            return
-        own = arrivals[start:stop]
-        words = bits(own["value"]) if self._hashes else own["key_word"]
-        worths = self._worths[start:stop] if self.counts_worth else self._worths
-        count_keys(self._counts, own, np.ascontiguousarray(words), worths, 0, own.size)
+        elif stop > start:
+            arrivals = self._arrivals
+            words = bits(arrivals["value"]) if self._hashes else arrivals["key_word"]
+            words = np.ascontiguousarray(words)
+            count_keys(self._counts, arrivals, words, self._worths, start, stop)
 
     def begin_with(self, held: Array, completed: Floats) -> None:
         """Begin with the rows that are in memory, of a join that has lost nothing so far.
@@ -242,7 +223,8 @@ class SizeMeter:
             By stream: results that its arrivals have completed.
         """
         self._count_no_importance()  # of rows that came before it was asked for
-        self.take(held, 0, held.size)
+        self.begin_arrivals(held)
+        self.take(held.size)
         gauges = self._counts.gauges
         gauges[:] = 0
         gauges["total"] = completed
@@ -269,19 +251,6 @@ class SizeMeter:
         """By stream: results that its arrivals complete in the exact join, as estimated."""
         totals: Floats = self._counts.gauges["total"].copy()
         return totals
-
-    @property
-    def waiting_rates(self) -> Floats:
-        """By stream: recent results of the exact join, per unit of time, for which its rows waited.
-
-        What came a window ago counts half.
-        """
-        rule, recent = self._counts.rule[0], self._counts.gauges["recent"]
-        passed = float(rule["now"]) - rule["since"] + rule["carried"]
-        rates: Floats = np.zeros(recent.size)
-        if rule["number"] and passed > 0.0:
-            rates = (recent.sum() - recent) / passed
-        return rates
 
     # --- State
 

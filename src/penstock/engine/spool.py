@@ -159,7 +159,7 @@ class Spool:
             chunk.data = to_ipc(chunk.left)
         if chunk.data is not None:
             return chunk.data
-        assert self.fetch is not None  # it was saved by whom it is to be had from  # noqa: S101
+        assert self.fetch is not None  # a saved chunk can be fetched  # noqa: S101
         return self.fetch(self.name(s, chunk))
 
     def name(self, s: int, chunk: Chunk) -> str:

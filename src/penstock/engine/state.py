@@ -246,8 +246,6 @@ def _go_on(
     memory.order[:] = head["order"]
     operator.limits.measured[:] = head["measured"]
     operator.limits.rows = head["row_limit"]
-    operator.limits.reserve(head["reserved"])
-    operator.store.counted_rows = head["counted_rows"]
     operator.reviewed = head["reviewed"]
     operator.emitted_before = head["emitted_before"]
     if operator.work is not None:
@@ -293,8 +291,6 @@ def _head(operator: Operator) -> dict[str, Any]:
         "order": memory.order.tolist(),
         "measured": operator.limits.measured.tolist(),
         "row_limit": operator.limits.rows,
-        "reserved": operator.limits.reserved,
-        "counted_rows": operator.store.counted_rows,
         "reviewed": operator.reviewed,
         "work": None if operator.work is None else operator.work.save(),
         "dimensions": operator.coder.dimensions,

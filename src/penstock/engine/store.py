@@ -74,7 +74,7 @@ class Store:
         self.retention = retention
         self.found_before = np.zeros(count, np.int64)  # results before the batch, by stream
         self.vector_bytes = 0  # of a row, beside its payload
-        self.counted_rows = 0  # rows that would take as much memory as counters of keys do
+        self.effort: Integers | None = None  # comparisons of vectors by hop (`Nearby.effort`)
         self.memory = Memory(
             rows=_aligned(0, layout.row_type(time, value)),
             costs=np.zeros(0, np.int32),
@@ -93,7 +93,7 @@ class Store:
             ranking=np.zeros((2, count, GRADES)),
             probed=np.ones((count, count, 1)),
             parts_probed=np.ones((count, count)),
-            lags=np.zeros((count, count, 0)),
+            lags=np.zeros((2, count, count, 0)),
             shed=np.zeros(0, layout.SHED),
             dead=np.zeros((count, 8), np.int64),
             monitored=np.zeros(0, layout.monitored_type(time)),
@@ -160,7 +160,7 @@ class Store:
         """Count from now on in which of so many parts of a window rows were found."""
         count = self.memory.streams.size
         self.memory.rule["notes"] |= layout.LAGS
-        self.memory = self.memory._replace(lags=np.zeros((count, count, parts)))
+        self.memory = self.memory._replace(lags=np.zeros((2, count, count, parts)))
 
     @property
     def held(self) -> int:

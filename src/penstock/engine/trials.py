@@ -9,6 +9,7 @@ import numpy as np
 from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import trial_memory
 from penstock.engine.kernels.layout import EQUAL, NOTHING
+from penstock.errors import SpecificationError, must
 from penstock.statistics.contest import Contest
 from penstock.statistics.fading import fade_together
 from penstock.strategies import ScoringStrategy
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
     from penstock.strategies import Strategy
 
-# Followed at first: keys are counted from the first row on.
-_FIRST = "prob"
 # Ghosts in all. They are halved when there are more, and doubled below this part of them.
 _GHOSTS, _FEW = 1024, 0.4
 # The memory of a trial says something from so many ghosts on.
@@ -47,14 +46,24 @@ def can_try(plan: Plan) -> bool:
 
 
 def trial_of(plan: Plan, strategy: Strategy, store: Store) -> Trial | None:
-    """Return a trial of the models that a strategy wants to be tried, if they can be."""
-    if not isinstance(strategy, ScoringStrategy) or not strategy.tried or not can_try(plan):
+    """Return a trial of the models that a strategy wants to be tried, if they can be.
+
+    Raises
+    ------
+    SpecificationError
+        If one of the models does not score rows.
+    """
+    models = [each for each in strategy.tried if isinstance(each, ScoringStrategy)]
+    if len(models) < len(strategy.tried):
+        hint = "derive it from penstock.strategies.ScoringStrategy (docs/extending.md)"
+        others = [each for each in strategy.tried if not isinstance(each, ScoringStrategy)]
+        raise SpecificationError(
+            must(f'Needs.tried of "{strategy.name}"', "models that score rows", others[0], hint)
+        )
+    if not models or not can_try(plan):
         return None
-    names = [model.name for model in strategy.tried]
     lives = store.memory.lives
-    return Trial(
-        plan, strategy.tried, lives["span"].tolist(), lives["parts"].tolist(), names.index(_FIRST)
-    )
+    return Trial(plan, models, lives["span"].tolist(), lives["parts"].tolist())
 
 
 class Trial:
@@ -65,11 +74,9 @@ class Trial:
     plan
         The join, of two streams by equality.
     models
-        The strategies, by how they score rows.
+        The strategies, by how they score rows. The first one is followed at first.
     spans, parts
         Of each stream: the length of a part of a life, and the parts.
-    first
-        Index of the strategy that is followed at first.
     """
 
     def __init__(
@@ -78,7 +85,6 @@ class Trial:
         models: Sequence[ScoringStrategy],
         spans: Sequence[float],
         parts: Sequence[int],
-        first: int,
     ) -> None:
         self._models = tuple(models)
         self._by_value = is_hashed(plan)
@@ -89,7 +95,7 @@ class Trial:
         settings = self._trials.trial[0]
         settings["window"] = [float(side.window) for side in plan.sides]
         settings["span"] = [float(span) for span in spans]
-        self.contest = Contest(count, first)
+        self.contest = Contest(count)
         self._tilts = np.zeros(len(models))
         self._levels = np.ones((len(models), 2, max(parts) + 2))  # worth, before it is tilted
         self.shares: Floats = np.full(2, 0.5)

@@ -11,16 +11,19 @@ import pyarrow as pa
 
 from penstock.columns import decoded, plain
 from penstock.engine.kernels.distances import lengths_of
-from penstock.errors import SchemaError, must
+from penstock.errors import SchemaError, SpecificationError, must
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from penstock.engine.arrays import Array, DType, Floats, Integers, Mask
     from penstock.predicates import Similar
 
 # Squares of lengths within these bounds are neither infinite nor without precision.
 _SHORTEST, _LONGEST = 1e-140, 1e140
+# 1 less the cosine of opposite vectors, which is rounded to a little more or less; and of vectors
+# in the same direction, at most: their lengths are rounded.
+_OPPOSITE, _SAME = 2.0, 1e-24
 # Beside a vector: its length and its time. All of it once more, as arrays have room to grow.
 _BESIDE = 16
 # Vectors that are gathered at a time, as the places of their numbers take more room than they do.
@@ -40,7 +43,7 @@ class VectorScale:
     limit
         Of the square of the distance, or of 1 less the cosine: the largest that joins.
     dimensions
-        Numbers in a vector; None if the first rows decide.
+        Numbers in a vector; None if the first micro-batch decides.
     """
 
     dtype: DType
@@ -52,15 +55,16 @@ class VectorScale:
         """Return the bytes that the vector of a row in memory takes beside its payload."""
         return 2 * ((dimensions or 0) * self.dtype.itemsize + _BESIDE)
 
-    def dimensions_of(self, column: pa.ChunkedArray) -> int | None:
+    def dimensions_of(self, columns: Iterable[pa.ChunkedArray]) -> int | None:
         """Return the dimensions that are known, or those of most rows; None if there are none.
 
-        Of two that are as common, the smaller.
+        Of all columns together. Of two that are as common, the smaller.
         """
         if self.dimensions is not None:
             return self.dimensions
-        array = decoded(column)
-        sizes = _bounds(array)[1][_is_valid(array)]
+        arrays = [decoded(column) for column in columns]
+        each = [_bounds(array)[1][_is_valid(array)] for array in arrays]
+        sizes = np.concatenate([np.zeros(0, np.int64), *each])
         sizes, counts = np.unique(sizes[sizes > 0], return_counts=True)
         return int(sizes[counts.argmax()]) if sizes.size else None
 
@@ -125,9 +129,31 @@ def common_vectors(
                 requirement = f"of vectors of {dimensions} dimensions"
                 raise SchemaError(must(label, requirement, str(type_), hint))
             dimensions = kind.list_size
-    limit = float(predicate.distance)
     by_angle = predicate.metric == "cosine"
-    return VectorScale(dtype, by_angle, limit if by_angle else _square(limit), dimensions)
+    distance = float(predicate.distance)
+    limit = _of_angles(distance) if by_angle else _square(distance)
+    return VectorScale(dtype, by_angle, limit, dimensions)
+
+
+def _of_angles(distance: float) -> float:
+    """Return the limit of 1 less the cosine as it is computed.
+
+    >>> _of_angles(0), _of_angles(0.5), _of_angles(2)
+    (1e-24, 0.5, 3.0)
+    """
+    return 3.0 if distance >= _OPPOSITE else max(distance, _SAME)
+
+
+def check_dimensions(scale: VectorScale | None, shards: int) -> None:
+    """Raise if shards that see only their own rows would have to know how long vectors are."""
+    if scale is None or scale.dimensions is not None or shards == 1:
+        return
+    hint = (
+        "add dimensions=..., as each shard sees only some of the rows, and Spark does not tell the "
+        "size of lists"
+    )
+    label = f"dimensions of Similar over {shards} shards on Spark"
+    raise SpecificationError(must(label, "how many numbers a vector has", None, hint))
 
 
 def _square(distance: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from penstock.costs import Costs
 from penstock.engine.demand import Demand
 from penstock.engine.directions import Directions
+from penstock.engine.kernels.layout import COMPARE, SIMILAR
 from penstock.engine.lives import lengths_of
 from penstock.engine.measured_fits import MeasuredFits
 from penstock.engine.pace import Pace
@@ -110,6 +111,8 @@ class Work:
         )
         self.demand = Demand(store, self._lives)
         self._directions = Directions(store, lags) if lags else None
+        # Rows of `Equal`, `Within` and `Band` are in chains by key or value, whatever their age.
+        self._skips = plan.rule.kind in (COMPARE, SIMILAR)
         # Where memory is limited too, rows leave before they have found what they would.
         self.fits: MeasuredFits | None = None
         if measures_fits and not self._limits_memory:
@@ -268,13 +271,18 @@ class Work:
         if self.account.now is not None:
             self._tell_loop()
 
-    def measure(self, seconds: float, handed_over: tuple[int, float] = (0, 0.0)) -> None:
+    def measure(self, seconds: float, handed_over: tuple[int, float] | None = None) -> None:
         """Take in how long a batch has taken; 0 if that says nothing of its steps.
 
-        `handed_over` are results that were handed over meanwhile, and the seconds for that.
+        `handed_over` are results that were handed over meanwhile, and the seconds for that; None
+        if results stay in the process, so that `seconds` has all that they cost.
         """
-        if self.measured is not None:
-            self.measured.add(self.counted - self._counted_before, seconds)
+        if self.measured is None:
+            return
+        self.measured.add(self.counted - self._counted_before, seconds)
+        if handed_over is None:
+            self.measured.hand_over_nothing()
+        else:
             self.measured.hand_over(*handed_over)
 
     def begin_batch(self) -> None:
@@ -339,14 +347,23 @@ class Work:
         known = self._directions
         if known is None:
             return {}
+        held = np.maximum(self._store.memory.streams["held"], 1.0)
+        now = np.minimum(held / np.maximum(self.demand.rates, 1e-300), self._lives)
+        # Rows that are dropped or not inserted leave windows as thin as was decided; other windows
+        # are as full as they can be.
+        stays = self._limits_memory or (self._inserts_all and known.tells_parts_apart)
         return {
             "orders": self._store.memory.order.copy(),
             "selectivities": known.selectivities,
             "lags": known.lags,
-            "comparing": known.compared * self._unevenness,
-            "held": self._store.memory.streams["held"].astype(np.float64)
-            if self._limits_memory
-            else None,
+            "found_shares": known.found_shares,
+            "comparing": known.compared,
+            "skips": self._skips,
+            "unevenness": self._unevenness,
+            "scanned": known.scanned,
+            "checked": known.checked,
+            "windows": now if stays else self._lives,
+            "windows_now": now,
         }
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.metrics.join_metrics import Metrics, StreamMetrics, total
+from penstock.metrics.join_metrics import Metrics
+from penstock.metrics.stream_metrics import StreamMetrics
+from penstock.metrics.totals import total
 
 __all__ = ["Metrics", "StreamMetrics", "total"]

@@ -2,113 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from penstock.costs import Costs
+from penstock.metrics.choice import describe_choice
 from penstock.metrics.summary import summarize
 from penstock.statistics.recall import Estimate, recall_of, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-N = TypeVar("N", int, float)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StreamMetrics:
-    """What became of one stream's rows.
-
-    Each row that arrived is late, invalid (in one of three ways), or took part. Each that took part
-    was dropped, evicted or expired, or is still held. With several shards, a row that was copied to
-    more than one of them is counted once in `arrived` and in `copies` for the others.
-
-    Attributes
-    ----------
-    arrived
-        Rows that arrived.
-    late
-        Rows older than the stream's greatest time by more than its lateness: not used.
-    bad_times
-        Rows whose time is null, not finite, or 2**61 units or more from 0: not used.
-    far_ahead
-        Rows further ahead of the stream than `max_ahead`: not used.
-    null_keys
-        Rows with a null or NaN in a column of the predicate, or an infinity where the predicate
-        compares distances: they match nothing.
-    bad_importance
-        Of a join by importance: rows whose importance is null, NaN, negative, infinite or above
-        1e100, or whose value is in no table of a `Lookup` without a default. They take part with an
-        importance of 0, so they are counted a second time as held, expired and so on.
-    copies
-        Further copies that sharding made.
-    not_admitted
-        Shed on arrival: they neither probed nor were taken into memory.
-    not_probed
-        Not compared with the other streams' rows, or only with those in some parts of their
-        windows; they may have been taken into memory.
-    not_inserted
-        Not offered a place in memory, although they could still have been joined.
-    unseen
-        Arrivals of whose lost results no estimate is possible: a step had a chance of 0, or parts
-        of windows were not probed.
-    dropped
-        Rows not taken into memory because it was full; they did probe.
-    evicted
-        Rows removed from memory before their window had passed, because memory was full.
-    expired
-        Rows that left memory, or did not need it, because no later row could join them.
-    held
-        Rows in memory now.
-    held_most
-        Most rows that were in memory at a time.
-    ended
-        Rows that have left memory, and those that were dropped.
-    lived, lived_squares
-        Sum over these rows of the fraction of the window for which each stayed; sum of its square.
-    row_bytes
-        Mean size of a row's payload.
-    waiting, waiting_bytes
-        Rows that are ahead of the slowest stream and wait for it, and their bytes, packed.
-    waiting_age
-        How far the oldest of these may be behind the stream's newest row; None if none wait.
-    latest
-        Greatest time so far: seconds since 1970 if times are timestamps. None without rows.
-    behind
-        How far that is behind the latest time of the furthest stream. None without rows.
-    """
-
-    arrived: int = 0
-    late: int = 0
-    bad_times: int = 0
-    far_ahead: int = 0
-    null_keys: int = 0
-    bad_importance: int = 0
-    copies: int = 0
-    not_admitted: int = 0
-    not_probed: int = 0
-    not_inserted: int = 0
-    unseen: int = 0
-    dropped: int = 0
-    evicted: int = 0
-    expired: int = 0
-    held: int = 0
-    held_most: int = 0
-    ended: int = 0
-    lived: float = field(default=0.0, compare=False)
-    lived_squares: float = field(default=0.0, compare=False)
-    row_bytes: float = 0.0
-    waiting: int = 0
-    waiting_bytes: int = field(default=0, compare=False)
-    waiting_age: float | None = field(default=None, compare=False)
-    latest: float | None = None
-    behind: float | None = None
-
-    @property
-    def invalid(self) -> int:
-        """Rows that could not be used: without a usable time or without a key."""
-        return self.bad_times + self.far_ahead + self.null_keys
+    from penstock.metrics.stream_metrics import StreamMetrics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,11 +41,14 @@ class Metrics:
     inserted, compared
         Cost: rows taken into memory, and rows compared while probing (results produced, the third
         cost, are `emitted`).
-    estimated, variance, fourth
-        The number of results of the exact join, as estimated from counts of keys (equality joins),
-        from the monitored rows or, if only work is limited, from all results; the variance of that
-        estimate; and, in the first and the last case, the sum of the squares of the rows' parts of
-        that variance, which says on how many rows the estimate rests.
+    estimated
+        The number of results of the exact join. It is estimated from counts of keys (equality
+        joins), from the monitored rows or, if only work is limited, from all results.
+    variance
+        The variance of that estimate.
+    fourth
+        The sum of the squares of the rows' parts of that variance: it says on how many rows the
+        estimate rests. 0 where only monitored rows are used.
     importance, importance_estimated, importance_variance
         If importance is the goal: the importance of all results, that of the exact join as
         estimated from the monitored rows, and the variance of that estimate.
@@ -149,6 +57,10 @@ class Metrics:
         done by the costs, the work that was allowed, and the work of the exact join by estimate.
     arrival_cost, insert_cost, compare_cost, result_cost, timed_shards
         Of a CPU budget: what each step costs, summed over shards, and their number; see `costs`.
+    seconds
+        Processor time that the process spent in the operator, over all shards. On Spark that is
+        Python's part of the join: unpacking rows, joining, handing over results, saving state.
+        Measured, so it depends on the machine; 0 in a `Workload`, where joins run in one operator.
     recomputations
         Of `ijoin`: how many times priorities were computed.
     forced
@@ -173,6 +85,7 @@ class Metrics:
     --------
     ``print(metrics)`` prints the `summary`:
 
+    >>> from penstock.metrics import StreamMetrics
     >>> print(
     ...     Metrics(
     ...         streams={
@@ -236,6 +149,7 @@ class Metrics:
     compare_cost: float = field(default=0.0, compare=False)
     result_cost: float = field(default=0.0, compare=False)
     timed_shards: int = 0
+    seconds: float = field(default=0.0, compare=False)
 
     def summary(self) -> str:
         """Return what the join has done in plain words, in at most ten lines.
@@ -274,7 +188,7 @@ class Metrics:
         Exactly 1 if no row was lost. None if nothing can be said: no row has arrived; no result
         was found of which the chance is known; or memory is limited, the predicate is not `Equal`
         and there are three streams or more, where a monitored row does not tell whether the other
-        rows of a result had stayed.
+        rows of a result had stayed. From counts of keys for `Equal`, otherwise from monitored rows.
         """
         return self._recall(self.emitted, self.estimated, self.variance, self.fourth)
 
@@ -366,122 +280,12 @@ class Metrics:
     @property
     def choice(self) -> str | None:
         """Which strategy or model was chosen, and why; None if there was no choice."""
-        said = [each for each in (self.why, self._follows_most()) if each is not None]
+        variance_of = self.shards if self.strategy == "cluster" else None
+        follows = describe_choice(self.follows, self.tried, self.behind, variance_of)
+        said = [each for each in (self.why, follows) if each is not None]
         return "; ".join(said) or None
-
-    def _follows_most(self) -> str | None:
-        """Return which model of the streams is followed, and why; None if there is no choice."""
-        if not self.follows:
-            return None
-        most = max(self.follows, key=lambda name: self.follows[name])
-        shards = sum(self.follows.values())
-        of = f" in {self.follows[most]} of {shards} shards" if shards > 1 else ""
-        if any(self.tried.values()):
-            less = {
-                name: max(0.0, 1.0 - found / max(self.tried[most], 1e-300))
-                for name, found in self.tried.items()
-                if name != most
-            }
-            least = sorted(less, key=lambda name: less[name])
-            others = [f"{name} by {less[name]:.0%}" for name in least]
-            return f"{most}{of}: finds more than {_listed(others)}, tried on a sample of the rows"
-        if not any(self.behind.values()):
-            return f"{most}{of}: there is no evidence yet"
-        if self.strategy == "cluster":
-            return f"{most}{of}: {self._variance_with(most)}"
-        others = [
-            f"{name} by {behind - self.behind[most]:.0f}"
-            for name, behind in self.behind.items()
-            if name != most
-        ]
-        why = f": has predicted matches better than {' and '.join(others)}" if others else ""
-        return f"{most}{of}{why} (logarithm of likelihood)" if others else most
-
-    def _variance_with(self, most: str) -> str:
-        """Return how a total varies with the sample of clusters that is followed."""
-        return " and ".join(
-            f"a total has {math.exp((self.behind[most] - behind) / self.shards):.2g} of the "
-            f"variance that it has with {name}"
-            for name, behind in self.behind.items()
-            if name != most
-        )
 
     @property
     def arrived(self) -> int:
         """Rows that arrived, over all streams."""
         return sum(stream.arrived for stream in self.streams.values())
-
-
-_WORK = (
-    *("work", "work_allowed", "work_wanted"),
-    *("arrival_cost", "insert_cost", "compare_cost", "result_cost", "timed_shards"),
-)
-
-
-def total(parts: Iterable[Metrics]) -> Metrics:
-    """Add up the metrics of shards."""
-    parts = list(parts)
-    streams = {
-        name: _total_stream([part.streams[name] for part in parts]) for name in parts[0].streams
-    }
-    budgets = [part.budget_rows for part in parts if part.budget_rows is not None]
-    return Metrics(
-        streams=streams,
-        strategy=parts[0].strategy,
-        emitted=sum(part.emitted for part in parts),
-        budget_rows=sum(budgets) if budgets else None,
-        held_most=sum(part.held_most for part in parts),
-        bytes_most=sum(part.bytes_most for part in parts),
-        inserted=sum(part.inserted for part in parts),
-        compared=sum(part.compared for part in parts),
-        estimated=sum(part.estimated for part in parts),
-        variance=sum(part.variance for part in parts),
-        fourth=sum(part.fourth for part in parts),
-        batch_emitted=sum(part.batch_emitted for part in parts),
-        batch_estimated=sum(part.batch_estimated for part in parts),
-        batch_variance=sum(part.batch_variance for part in parts),
-        batch_fourth=sum(part.batch_fourth for part in parts),
-        follows=_total_by_name([part.follows for part in parts]),
-        behind=_total_by_name([part.behind for part in parts]),
-        tried=_total_by_name([part.tried for part in parts]),
-        importance=sum(part.importance for part in parts),
-        importance_estimated=sum(part.importance_estimated for part in parts),
-        importance_variance=sum(part.importance_variance for part in parts),
-        recomputations=sum(part.recomputations for part in parts),
-        forced=sum(part.forced for part in parts),
-        fractions=sum(part.fractions for part in parts),
-        shards=sum(part.shards for part in parts),
-        why=parts[0].why,
-        state_bytes=sum(part.state_bytes for part in parts),
-        **{name: sum(getattr(part, name) for part in parts) for name in _WORK},
-    )
-
-
-def _listed(words: list[str]) -> str:
-    """Return words as a list in a sentence.
-
-    >>> _listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([*filter(None, [", ".join(words[:-1])]), words[-1]])
-
-
-def _total_by_name(parts: list[Mapping[str, N]]) -> dict[str, N]:
-    return {name: sum(part[name] for part in parts) for name in parts[0]}
-
-
-def _total_stream(parts: list[StreamMetrics]) -> StreamMetrics:
-    sums = {
-        each.name: _sum([getattr(part, each.name) for part in parts])
-        for each in fields(StreamMetrics)
-        if each.name != "row_bytes"
-    }
-    weight = sum(part.arrived + part.copies for part in parts)
-    weighted = sum(part.row_bytes * (part.arrived + part.copies) for part in parts)
-    return StreamMetrics(**sums, row_bytes=weighted / weight if weight else 0.0)  # type: ignore[arg-type]
-
-
-def _sum(values: list[float | None]) -> float | None:
-    """Add up what is known: one shard answers for times, which are the same in all."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

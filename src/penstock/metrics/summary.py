@@ -91,7 +91,7 @@ def _why_unknown(metrics: Metrics) -> str:
     if metrics.timed_shards and metrics.budget_rows is None:
         return "no result was found yet"
     if len(metrics.streams) > 2:
-        return "with a limit of memory it is estimated for two streams only"
+        return "with a limit of memory it is estimated for two streams, or for equal keys, only"
     return "no monitored row has had a result"
 
 

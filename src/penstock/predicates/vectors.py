@@ -28,7 +28,9 @@ class Similar(Predicate):
     metric
         ``"euclidean"``: the length of the difference. ``"cosine"``: 1 less the cosine of the angle.
     dimensions
-        Numbers in a vector. Left out: of lists of a fixed size that size, else most first rows'.
+        Numbers in a vector. Left out: of lists of a fixed size that size, else as in most rows of
+        the first micro-batch. Spark has no lists of a fixed size: there it is needed with more
+        than one shard.
     **columns
         For each stream its column, of lists of floats. None can be called as a parameter is.
 

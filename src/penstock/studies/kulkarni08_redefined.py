@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from penstock.report.panels_plot import save_panels_plot
 from penstock.studies.importance_contenders import EXACT, OPTIMUM, OURS
-from penstock.studies.importance_output import panel_row, tabulate
 from penstock.studies.importance_points import (
     ImportancePoint,
     ImportanceRow,
     grid,
     means,
     measure,
+    panel_row,
+    tabulate,
 )
 from penstock.studies.importance_settings import COUNTED, SLOW, papers_scale
 from penstock.studies.study import Study

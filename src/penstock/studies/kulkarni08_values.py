@@ -10,7 +10,6 @@ import numpy as np
 from penstock.report.panels_plot import save_panels_plot
 from penstock.report.tables import Table
 from penstock.studies.importance_contenders import CONTENDERS
-from penstock.studies.importance_output import panel_row
 from penstock.studies.importance_points import (
     ImportancePoint,
     ImportanceRow,
@@ -18,6 +17,7 @@ from penstock.studies.importance_points import (
     grid,
     means,
     measure,
+    panel_row,
 )
 from penstock.studies.importance_settings import SLOW, papers_scale
 from penstock.studies.study import Study

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Lengths whose squares a float64 can tell apart from 0 and from infinity.
 _LENGTHS = 1e-140, 1e140
+# 1 less the cosine of vectors in the same direction, at most, as it is rounded.
+_SAME = 1e-24
 
 
 def usable_vector(
@@ -56,7 +58,7 @@ def all_near(predicate: Similar, vectors: Sequence[tuple[float, ...]]) -> bool:
 def _dimensions(
     predicate: Similar, join: Specification, tables: Mapping[str, pa.Table]
 ) -> int | None:
-    """Return the dimensions that are said, or those of most rows of the first stream with any."""
+    """Return the dimensions that are said, or else those of most rows of all streams."""
     if predicate.dimensions is not None:
         return predicate.dimensions
     for name in join.streams:
@@ -66,12 +68,9 @@ def _dimensions(
         if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
             label = f'column "{predicate.columns_of(name)[0]}" of stream "{name}"'
             raise SchemaError(must(label, "lists of floats", str(column.type), "cast it"))
-    for name in join.streams:
-        column = tables[name][predicate.columns_of(name)[0]]
-        sizes = Counter(len(value) for value in column.to_pylist() if value)
-        if sizes:
-            return min(sizes, key=lambda size: (-sizes[size], size))
-    return None
+    columns = [tables[name][predicate.columns_of(name)[0]] for name in join.streams]
+    sizes = Counter(len(value) for column in columns for value in column.to_pylist() if value)
+    return min(sizes, key=lambda size: (-sizes[size], size), default=None)
 
 
 def _sum(numbers: Sequence[float]) -> float:
@@ -91,5 +90,7 @@ def _distance(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def _angle(x: Sequence[float], y: Sequence[float]) -> float:
-    product = _sum([a * b for a, b in zip(x, y, strict=True)])
-    return 1.0 - product / (_length(x) * _length(y))
+    by_x, by_y = 1.0 / _length(x), 1.0 / _length(y)
+    differences = [a * by_x - b * by_y for a, b in zip(x, y, strict=True)]
+    half = 0.5 * _sum([each * each for each in differences])
+    return 0.0 if half <= _SAME else min(half, 2.0)

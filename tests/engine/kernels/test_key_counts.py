@@ -11,7 +11,7 @@ import pytest
 import penstock as ps
 from penstock.engine.kernels import layout
 from penstock.engine.plan import bind
-from penstock.engine.size_meter import ENTRY_BYTES, SizeMeter
+from penstock.engine.size_meter import SizeMeter
 from penstock.statistics.recall import size_of
 from tests.oracles.naive_sizes import NaiveSizes
 
@@ -32,8 +32,14 @@ def make_meter(windows: list[int], *, entries: int, seed: int = 0, lateness: int
     spec = ps.Join(streams=streams, on=ps.Equal("k"), budget=ps.Budget(rows=100), seed=seed)
     plan = bind(spec, dict.fromkeys(names, _SCHEMA))
     meter = SizeMeter(plan, None, 0, waits=True)
-    meter.allow(entries * ENTRY_BYTES)
+    meter.allow(entries)
     return meter
+
+
+def count(meter: SizeMeter, arrivals: npt.NDArray[np.void]) -> None:
+    """Have all arrivals counted."""
+    meter.begin_arrivals(arrivals)
+    meter.take(arrivals.size)
 
 
 def arrivals_of(
@@ -76,7 +82,7 @@ def test_where_there_is_room_for_all_rows_the_size_is_exact(
     for seed in range(3):
         arrivals = drawn(seed, streams=len(windows), rows=90, keys=5, disorder=disorder)
         meter = make_meter(windows, entries=500, lateness=disorder)
-        meter.take(arrivals, 0, arrivals.size)
+        count(meter, arrivals)
         assert meter.sums["total"] == pytest.approx(true_size(arrivals, windows))
         assert meter.sums["variance"] == 0.0
 
@@ -85,7 +91,7 @@ def test_rows_without_a_key_and_ticks_only_move_the_clock() -> None:
     arrivals = arrivals_of(*(np.array(each) for each in ([0, 0, 0, 1], [1, 2, 3, 4], [5] * 4)))
     arrivals["blank"] = [0, layout.NO_KEY, layout.TICK, 0]
     meter = make_meter([10, 10], entries=50)
-    meter.take(arrivals, 0, 4)
+    count(meter, arrivals[:4])
     assert meter.sums["total"] == 1.0
     assert meter.completed.tolist() == [0.0, 1.0]
 
@@ -94,13 +100,13 @@ def test_rows_without_a_key_and_ticks_only_move_the_clock() -> None:
 def test_any_cut_and_a_restart_lead_to_the_same(windows: list[int]) -> None:
     arrivals = drawn(1, streams=len(windows), rows=600, keys=30, disorder=3)
     whole = make_meter(windows, entries=24, lateness=3)
-    whole.take(arrivals, 0, 600)
+    count(whole, arrivals[:600])
     parts = make_meter(windows, entries=24, lateness=3)
     for start in range(0, 600, 75):
         again = make_meter(windows, entries=24, lateness=3)
         again.restore({name: array.copy() for name, array in parts.save().items()})
         parts = again
-        parts.take(arrivals, start, start + 75)
+        count(parts, arrivals[start : start + 75])
     assert parts.sums == whole.sums
     assert parts.sums["variance"] > 0.0
     for name, array in whole.save().items():
@@ -111,22 +117,15 @@ def test_there_are_never_more_entries_than_room() -> None:
     arrivals = drawn(2, streams=2, rows=600, keys=200, disorder=0)
     meter = make_meter([50, 50], entries=30)
     for start in range(0, 600, 20):
-        meter.take(arrivals, start, start + 20)
+        count(meter, arrivals[start : start + 20])
         assert meter.save()["rule.used"][0] <= 30
         if start == 300:
-            meter.allow(12 * ENTRY_BYTES)
+            meter.allow(12)
     assert meter.save()["rule.used"][0] <= 12
-    meter.allow(60 * ENTRY_BYTES)
+    meter.allow(60)
     before = meter.sums["total"]
-    meter.take(arrivals, 0, 1)
+    count(meter, arrivals[:1])
     assert meter.sums["total"] >= before
-
-
-def test_without_room_nothing_is_counted() -> None:
-    meter = make_meter([50, 50], entries=3)
-    assert not meter.is_on
-    meter.take(drawn(2, streams=2, rows=60, keys=20, disorder=0), 0, 60)
-    assert meter.sums["total"] == 0.0
 
 
 def test_a_batch_is_added_up_by_itself() -> None:
@@ -135,7 +134,7 @@ def test_a_batch_is_added_up_by_itself() -> None:
     totals = []
     for start in range(0, 400, 100):
         meter.begin_batch()
-        meter.take(arrivals, start, start + 100)
+        count(meter, arrivals[start : start + 100])
         totals.append(meter.sums["batch_total"])
     assert sum(totals) == pytest.approx(meter.sums["total"])
 
@@ -149,7 +148,7 @@ def estimates(
     found, variances, held = [], [], 0
     for seed in range(seeds):
         meter = make_meter(windows, entries=entries, seed=seed, lateness=disorder)
-        meter.take(arrivals, 0, arrivals.size)
+        count(meter, arrivals)
         sums = meter.sums
         size = size_of(0.0, sums["total"], sums["variance"], sums["fourth"])
         assert size is not None

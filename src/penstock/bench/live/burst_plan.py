@@ -31,7 +31,7 @@ RESULTS_PER_ROW = 40.0
 # that, though no more than the second number.
 _ROWS_SHARE, _MOST_RESULTS = 0.06, 1_000.0
 # Seconds for every second of the burst that the exact join is to need, and at least.
-_NEED, _LEAST_NEED = 2.75, 2.4
+_NEED, _LEAST_NEED = 2.75, 2.6
 # Of the share of the processor, the part that steady streams may take: recall is to be 1 then.
 _STEADY = 0.85
 

@@ -30,8 +30,10 @@ _COUNTED, _START_UP = 7, 2
 _LIMITED, _LIMITED_START_UP = 8, 12
 _TRIED = 0.5
 _LONGEST_WARM_UP = 120
-# Seconds that a warm-up, a measurement, and all measurements of the exact join may take.
+# Seconds that a warm-up, a measurement, and all measurements of the exact join may take. Those of a
+# measurement grow with the window: before it is full there is less to compare.
 _WARM_UP_SECONDS, _SAMPLE_SECONDS, _ALL_SECONDS = 60.0, 30.0, 120.0
+_SECONDS_OF_WINDOW = 1.5
 # Further measurements after the first ones: until the size that counts takes as long as was
 # expected, up to this share. A rate is at most so many times one that was measured.
 _MOST_FURTHER, _AS_EXPECTED, _MOST_GROWTH = 4, 0.15, 4
@@ -93,7 +95,7 @@ class Calibration:
                 tell=tell,
                 until=is_warm,
             )
-        deadline = self._clock() + _ALL_SECONDS
+        deadline = self._clock() + _ALL_SECONDS / _SAMPLE_SECONDS * self._sample_seconds
         samples: list[Sample] = []
         for size in self._load.first_sizes:
             samples.append(self._measure(size, len(samples)))
@@ -120,16 +122,22 @@ class Calibration:
         size
             The greatest that is to be joined.
         """
-        batches = _LIMITED_START_UP + _LIMITED
+        start_up = max(_LIMITED_START_UP, self._load.window + _START_UP)
+        batches = start_up + _LIMITED
         with self._step(f"Calibration: {size.rate:,} rows/s with cpu={_TRIED} ...") as tell:
             taken = run_batches(
                 self._frame(size, batches, Budget(cpu=_TRIED)),
                 self._folder / "calibration-cpu",
                 most=batches,
-                longest=2 * _SAMPLE_SECONDS,
+                longest=2 * self._sample_seconds,
                 tell=tell,
             )
-        return max(0.0, _median_of_last(taken, _LIMITED_START_UP) - _TRIED)
+        return max(0.0, _median_of_last(taken, start_up) - _TRIED)
+
+    @property
+    def _sample_seconds(self) -> float:
+        """Seconds that a measurement may take."""
+        return max(_SAMPLE_SECONDS, _SECONDS_OF_WINDOW * self._load.window)
 
     def _measure(self, size: Size, number: int) -> Sample:
         most = len(self._load.first_sizes) + _MOST_FURTHER
@@ -141,7 +149,7 @@ class Calibration:
                 self._frame(size, batches),
                 self._folder / f"calibration-{number}",
                 most=batches,
-                longest=_SAMPLE_SECONDS,
+                longest=self._sample_seconds,
                 tell=tell,
             )
         return Sample(size, _median_of_last(taken, batches - _COUNTED))

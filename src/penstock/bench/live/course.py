@@ -95,6 +95,10 @@ class Course:
         behind: Floats = np.minimum(at, self.load.seconds) - joined
         return behind
 
+    def backlog_at_end(self) -> float:
+        """Return how many seconds of the streams are not joined when they end."""
+        return float(self.backlog(np.array([float(self.load.seconds)]))[0])
+
     def need_between(self, first: int, end: int) -> float:
         """Return the time that micro-batches inside of some seconds took, for each of these."""
         before = np.concatenate([[0.0], self.joined[:-1]])

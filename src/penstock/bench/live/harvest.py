@@ -32,7 +32,10 @@ DIMENSIONS = 64
 """Numbers in each vector."""
 
 _STREAMS = ("a", "b", "c")
-_WINDOW = 12
+# Long enough that comparisons, not rows, are what the exact join takes most of its time for.
+_WINDOW = 30
+# Seconds from one micro-batch to the next, at least: one without rows takes a third of a second.
+_LEAST_TRIGGER = 2
 # Two rows of one thing are at a distance of 0.3, and rows of two things at one of 6.5.
 _DISTANCE = 2.0
 # A vector is put together from pieces of a table of random numbers, of which there are copies with
@@ -42,8 +45,8 @@ _PLACES, _COPIES = 1_024, 4
 _SIZE = _PLACES + max(_PIECES)
 # Seconds after which a stream reports a thing, and the longest that chance adds to them. All rows
 # of a thing are in one window: the sum of the longest is less than a window.
-_LAGS = {"c": 0.0, "b": 3.0, "a": 8.4}
-_JITTER = 0.6
+_LAGS = {"c": 0.0, "b": 7.5, "a": 21.0}
+_JITTER = 1.5
 _NOISE = 0.05
 # How many times the rate that the exact join can take.
 _FACTOR = 2.0
@@ -57,8 +60,8 @@ class Harvest(Load[Plan]):
     """Three streams with the same times.
 
     A thing has a vector of 64 numbers between -1 and 1. A stream reports it some time after it
-    happened, with a little noise: at once (c), after 3 s (b), and after 8.4 s (a), each up to
-    0.6 s later. So a stream reports some things twice or more and others never, and a row has one
+    happened, with a little noise: at once (c), after 7.5 s (b), and after 21 s (a), each up to
+    1.5 s later. So a stream reports some things twice or more and others never, and a row has one
     result on average.
 
     Parameters
@@ -79,7 +82,7 @@ class Harvest(Load[Plan]):
     --------
     >>> load = Harvest(60, rate=1_000)
     >>> load.seconds, load.numbers
-    (75, 75000)
+    (93, 93000)
     """
 
     name: ClassVar[str] = "harvest"
@@ -87,7 +90,7 @@ class Harvest(Load[Plan]):
     window: ClassVar[int] = _WINDOW
 
     measured: int
-    warm_up: int = 15
+    warm_up: int = _WINDOW + 3
     rate: int = 1
 
     def __post_init__(self) -> None:
@@ -172,7 +175,7 @@ class Harvest(Load[Plan]):
 
     def rate_within(self, speed: Speed) -> int:
         """Return the rows of each stream that the exact join can just join in time."""
-        trigger = trigger_for(speed.floor)
+        trigger = trigger_for(speed.floor, _LEAST_TRIGGER)
         # square rate^2 + row rate = the time that is left for a second of the streams
         left = (trigger - speed.floor) / trigger
         square = speed.work * _comparisons(1)
@@ -211,11 +214,12 @@ class Harvest(Load[Plan]):
         --------
         >>> from penstock.bench.live.speed import Speed
         >>> Harvest(60).plan(Speed(floor=0.25, row=1e-5, work=5e-7 / 36))
-        Plan(trigger=1, rate=2430, cpu=0.58)
+        Plan(trigger=2, rate=1666, cpu=0.71)
         """
         rate = round(_FACTOR * self.rate_within(speed))
         for_rows = rate * speed.row if overhead is None else max(0.0, overhead - speed.floor)
-        return Plan(trigger_for(speed.floor), rate, cpu_for(speed, for_rows))
+        trigger = trigger_for(speed.floor, _LEAST_TRIGGER)
+        return Plan(trigger, rate, cpu_for(speed, for_rows, _LEAST_TRIGGER))
 
     def planned(self, plan: Plan, speed: Speed) -> Harvest:
         """Return the streams that are chosen."""

@@ -64,11 +64,8 @@ class HarvestFigures(LiveFigures[Harvest, Plan]):
             "" if np.isnan(need) else f"{need:.2f}",
             f"{course.percentile(50):.2f}",
             f"{course.percentile(99):.2f}",
-            f"{self._backlog(course):.1f}",
+            f"{course.backlog_at_end():.1f}",
         )
-
-    def _backlog(self, course: Course) -> float:
-        return float(course.backlog(np.array([float(self.load.seconds)]))[0])
 
     def targets(self) -> list[Target]:
         """Return the figures with bounds."""
@@ -77,11 +74,11 @@ class HarvestFigures(LiveFigures[Harvest, Plan]):
         return [
             Target(
                 "exact: backlog at the end / length of the streams",
-                self._backlog(exact) / self.load.seconds,
+                exact.backlog_at_end() / self.load.seconds,
                 least=0.25,
             ),
             # A second's rows come when it is over, wait for a trigger, and are joined within two.
-            Target("cpu: backlog at the end, s", self._backlog(cpu), most=1.0 + 2.0 * trigger),
+            Target("cpu: backlog at the end, s", cpu.backlog_at_end(), most=1.0 + 2.0 * trigger),
             Target(
                 "cpu: 99th percentile of micro-batches, s", cpu.percentile(99), most=2.0 * trigger
             ),

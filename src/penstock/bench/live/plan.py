@@ -16,8 +16,9 @@ __all__ = ["HEADROOM", "Plan", "cpu_for", "trigger_for"]
 HEADROOM = 0.85
 """Share of a trigger that a micro-batch is to take: what is planned for 100 % is often late."""
 
-# Of a trigger, the part that a micro-batch without rows may take.
-_EMPTY = 0.5
+# Of a trigger, the part that a micro-batch without rows may take. With more, what is left for
+# steady streams and for a burst of 2.6 times what can be joined is not enough for both.
+_EMPTY = 0.25
 # The least share of the processor that is worth a budget.
 _LEAST_CPU = 0.05
 
@@ -41,18 +42,18 @@ class Plan:
     cpu: float
 
 
-def trigger_for(floor: float) -> int:
+def trigger_for(floor: float, least: int = 1) -> int:
     """Return the seconds from one micro-batch to the next, if an empty one takes so long.
 
-    One second, unless most of it would be gone before anything is joined.
+    `least`, unless more than a quarter of it would be gone before anything is joined.
 
-    >>> trigger_for(0.2), trigger_for(0.6), trigger_for(1.3)
-    (1, 2, 3)
+    >>> trigger_for(0.2), trigger_for(0.6), trigger_for(1.3), trigger_for(0.2, least=2)
+    (1, 3, 6, 2)
     """
-    return max(1, math.ceil(floor / _EMPTY))
+    return max(least, math.ceil(floor / _EMPTY))
 
 
-def cpu_for(speed: Speed, for_rows: float) -> float:
+def cpu_for(speed: Speed, for_rows: float, least_trigger: int = 1) -> float:
     """Return the share of a core that is left to a join with a budget.
 
     Parameters
@@ -61,6 +62,8 @@ def cpu_for(speed: Speed, for_rows: float) -> float:
         Of the exact join.
     for_rows
         Seconds that the rows of one second take and that are in no costs: packing, the shuffle.
+    least_trigger
+        Seconds from one micro-batch to the next, at least.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def cpu_for(speed: Speed, for_rows: float) -> float:
     >>> cpu_for(Speed(floor=0.25, row=1e-5, work=1e-6), for_rows=0.1)
     0.5
     """
-    trigger = trigger_for(speed.floor)
+    trigger = trigger_for(speed.floor, least_trigger)
     cpu = round((HEADROOM * trigger - speed.floor) / trigger - for_rows, 2)
     if cpu < _LEAST_CPU:
         hint = "run nothing else on this machine, or take a faster one"

@@ -75,6 +75,7 @@ def watch(
     trigger: int,
     seconds: int,
     tell: Callable[[str], object],
+    grace: float | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Watched:
     """Run a query until its streams end, and stop it, wherever it has got to.
@@ -91,6 +92,8 @@ def watch(
         How long the streams are.
     tell
         Called with words on how far it is.
+    grace
+        Seconds after the end of the streams until it is stopped; None for 4.
     clock
         Tells the time in seconds since 1970, as Spark does.
 
@@ -107,7 +110,8 @@ def watch(
     )
     try:
         began = _when_source_began(checkpoint, clock)
-        while query.isActive and clock() < began + seconds + _GRACE:
+        after = _GRACE if grace is None else grace
+        while query.isActive and clock() < began + seconds + after:
             time.sleep(0.2)
             last = query.lastProgress
             if last is not None:

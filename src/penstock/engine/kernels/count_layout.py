@@ -26,9 +26,6 @@ SAMPLED: Final = 0
 RUN: Final = 1
 KEY: Final = 2
 
-# Entries are numbered with 16 bits.
-MOST_ENTRIES: Final = 32_000
-
 
 def entry_type(time: DType) -> DType:
     """Return the record of an entry: 40 bytes.
@@ -103,8 +100,6 @@ def counting_type(time: DType) -> DType:
             ("epoch", np.int64),  # the number of the period
             ("turn_at", np.float64),
             ("fade_at", np.float64),
-            ("since", np.float64),  # counts have faded last, and the time before that, fading
-            ("carried", np.float64),
             ("combines", np.int64),  # how importance is combined, or -1
         ]
     )
@@ -115,7 +110,6 @@ COUNTED: Final = np.dtype(
         *((name, np.float64) for name in GAUGE.names or ()),
         ("worth", np.float64),
         ("worth_variance", np.float64),
-        ("recent", np.float64),  # results, fading
     ]
 )
 """What was added up for the arrivals of a stream."""
@@ -130,7 +124,7 @@ class KeyCounts(NamedTuple):
     streams: Array
     rule: Array
     gauges: Array
-    found: Integers  # entries of an arrival's key, for three streams and more
+    found: Integers  # entries of an arrival's key, for three streams and more; ranked keys
     certain: Floats  # by stream: rows that are counted, and with them those that are sampled
     full: Floats
     worths: Floats  # by entry: importance of its rows, and what it adds to the variance

@@ -56,12 +56,16 @@ def lengths_of(vectors: Array, lengths: Floats) -> None:
 def is_near(known: Vectors, x: int, y: int) -> bool:
     """Return whether the vectors of two places are within the limit."""
     vectors = known.vectors
-    lengths = known.lengths
     total = 0.0
     if known.settings[0] != 0.0:
+        # 1 - cosine is half the square of the distance of the directions. So it has all its digits
+        # where it is small, and is 0 for equal vectors.
+        by_x = 1.0 / known.lengths[x]
+        by_y = 1.0 / known.lengths[y]
         for k in range(vectors.shape[1]):
-            total += np.float64(vectors[x, k]) * np.float64(vectors[y, k])
-        return 1.0 - total / (lengths[x] * lengths[y]) <= known.settings[1]
+            difference = np.float64(vectors[x, k]) * by_x - np.float64(vectors[y, k]) * by_y
+            total += difference * difference
+        return 0.5 * total <= known.settings[1]
     for k in range(vectors.shape[1]):
         difference = np.float64(vectors[x, k]) - np.float64(vectors[y, k])
         total += difference * difference

@@ -1,7 +1,8 @@
 """Which keys are heavy: by how often they have come, whatever was drawn.
 
-Keys are counted until there is no more room; then the rarer half is forgotten. Counts fade by half
-in each window. From time to time keys are chosen, those first for which a counter saves most.
+Keys are counted until there is no more room; then the rarer half is forgotten for one of the next
+few new ones. Counts fade by half in each window. From time to time keys are chosen, those first for
+which a counter saves most.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _WINDOWS: Final = 1.5
 # A key with fewer rows in memory costs as many entries as it has rows.
 _FEWEST: Final = 2.0
 _SHIFT: Final = 7
+# One of so many arrivals of new keys is counted while there is no room, of so many places.
+_TAKEN: Final = 4
+_MANY: Final = 256
 # The least that a count fades to.
 _LEAST: Final = np.float32(1e-6)
 
@@ -57,6 +61,9 @@ def observe(counts: KeyCounts, tag: int, stream: int) -> int:
         record["counts"][stream] += np.float32(1.0)
         return wide(record["is_heavy"])
     if rule["candidates"] >= _FILL * counts.candidates.size:
+        # Where most keys are new, to make room for each of them would cost more than all else.
+        if counts.candidates.size >= _MANY and rule["number"] % _TAKEN != 0:
+            return wide(0)
         _forget_rarer(counts)
         at = _place_of(counts, tag)
     _begin(counts, at, tag, stream)
@@ -124,7 +131,6 @@ def fade(counts: KeyCounts) -> None:
     """Let all counts fade by half."""
     for stream in range(counts.streams.size):
         counts.streams[stream]["arrived"] *= 0.5
-        counts.gauges[stream]["recent"] *= 0.5
     for at in range(counts.candidates.size):
         own = counts.candidates[at]["counts"]
         for stream in range(counts.streams.size):
@@ -185,6 +191,44 @@ def _spread(counts: KeyCounts, at: int) -> float:
     return spread * spread
 
 
+@inner
+def _gain(counts: KeyCounts, at: int) -> float:
+    """Return what a counter for a key takes away from the variance, for what it costs."""
+    return _spread(counts, at) / _entries_counted(counts, at)
+
+
+@inner
+def _is_before(counts: KeyCounts, at: int, other: int) -> bool:
+    gain = _gain(counts, at)
+    others = _gain(counts, other)
+    return gain > others or (gain == others and at < other)
+
+
+@rare
+def _rank(counts: KeyCounts) -> int:
+    """List keys that may be heavy in `found`, those first for which a counter saves most.
+
+    Returns how many there are. A shell sort: it needs no memory.
+    """
+    found = counts.found
+    size = 0
+    for at in range(counts.candidates.size):
+        if _total(counts, at) > 0.0 and _entries_sampled(counts, at) >= _FEWEST:
+            found[size] = at
+            size += 1
+    gap = size // 2
+    while gap > 0:
+        for start in range(gap, size):
+            at = found[start]
+            place = start
+            while place >= gap and _is_before(counts, at, found[place - gap]):
+                found[place] = found[place - gap]
+                place -= gap
+            found[place] = at
+        gap //= 2
+    return size
+
+
 @rare
 def choose_heavy(counts: KeyCounts) -> None:
     """Decide which keys are heavy from now on.
@@ -215,25 +259,16 @@ def choose_heavy(counts: KeyCounts) -> None:
     left = _PLANNED * rule["room"]
     if counts.streams.size > 2:
         left *= 0.5
-    chosen = 0
-    while rows > left and 2 * chosen < candidates.size:
-        best = NOTHING
-        most = 0.0
-        for at in range(candidates.size):
-            if _total(counts, at) == 0.0 or candidates[at]["is_chosen"] != 0:
-                continue
-            gain = _spread(counts, at) / _entries_counted(counts, at)
-            if gain > most and _entries_sampled(counts, at) >= _FEWEST:
-                most = gain
-                best = at
-        if best == NOTHING:
+    ranked = _rank(counts)
+    for chosen in range(min(ranked, candidates.size // 2)):
+        best = counts.found[chosen]
+        if rows <= left or _gain(counts, best) <= 0.0:
             break
         cost = _entries_counted(counts, best)
         gained = _spread(counts, best) / spread + _entries_sampled(counts, best) / rows
         if gained * left <= cost or cost > _MOST * left:
             break
         candidates[best]["is_chosen"] = 1
-        chosen += 1
         left -= cost
         spread = max(spread - _spread(counts, best), 1e-12 * spread)
         rows = max(rows - _entries_sampled(counts, best), 1e-12)

@@ -79,8 +79,6 @@ def _turn(counts: KeyCounts) -> None:
     if now >= rule["fade_at"]:
         if rule["number"] > 0:
             fade(counts)
-            rule["carried"] = 0.5 * (rule["carried"] + now - rule["since"])
-        rule["since"] = now
         rule["fade_at"] = (np.floor(now / rule["span"]) + 1.0) * rule["span"]
     if rule["number"] == 0:
         rule["epoch"] = epoch_of(counts)
@@ -297,12 +295,10 @@ def count_keys(
         tag = tag_of(counts, words[at])
         worth = worths[at % worths.size]
         heavy = observe(counts, tag, stream)
-        before = counts.gauges[stream]["total"]
         if counts.streams.size == 2:
             run = _meet(counts, stream, time, tag, worth)
         else:
             run = meet_more(counts, stream, time, tag, heavy)
-        counts.gauges[stream]["recent"] += counts.gauges[stream]["total"] - before
         if counts.streams[stream]["horizon"] - time <= counts.streams[stream]["window"]:
             _put_in(counts, stream, time, tag, run, heavy, worth)
 

@@ -38,6 +38,10 @@ class Nearby(NamedTuple):
     place: Integers
     faced: Integers  # by depth: rows that were there to be compared, and those that fitted
     found: Integers
+    checked: Integers  # by depth: comparisons of candidates with members
+    # By stream that arrives and stream that is probed, in whole windows: rows that an arriving row
+    # was compared with, each once however many partial results it has, and `checked`.
+    effort: Integers
 
 
 def make_nearby(streams: int, time: DType, vector: DType) -> Nearby:
@@ -50,7 +54,13 @@ def make_nearby(streams: int, time: DType, vector: DType) -> Nearby:
         np.zeros(streams, np.int64),
         np.zeros(streams, time),
         np.zeros(streams, time),
-        *(np.zeros(streams, np.int64) for _ in range(5)),
+        np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
+        np.zeros(streams, np.int64),
+        np.zeros((streams, streams, 2), np.int64),
     )
 
 
@@ -61,6 +71,18 @@ def _is_near_all(nearby: Nearby, depth: int, place: int) -> bool:
         if not is_near(nearby.known, nearby.place[step], place):
             return False
     return True
+
+
+@inner
+def _count_effort(memory: Memory, nearby: Nearby, arrival: np.void, reached: int) -> None:
+    """Add the comparisons of a probe of whole windows, by hop."""
+    if probes_parts(arrival):
+        return
+    stream = wide(arrival["stream"])
+    for step in range(reached + 1):
+        other = memory.order[stream, step]
+        nearby.effort[stream, other, 0] += memory.streams[other]["held"]
+        nearby.effort[stream, other, 1] += nearby.checked[step]
 
 
 @inner
@@ -91,6 +113,7 @@ def probe_similar(
         # Counted apart until all results have found room: a row that is given back leaves no trace.
         nearby.faced[step] = 0
         nearby.found[step] = 0
+        nearby.checked[step] = 0
     compared = rows_probed(memory, arrival, wide(order[stream, 0]))
     nearby.faced[0] = streams[order[stream, 0]]["held"]
     nearby.ref[stream] = arrival["ref"]
@@ -119,6 +142,7 @@ def probe_similar(
         if in_parts and not is_probed(memory, stream, other, arrival["time"] - time):
             continue
         compared += depth
+        nearby.checked[depth] += depth
         if not _is_near_all(nearby, depth, place):
             continue
         nearby.found[depth] += 1
@@ -146,6 +170,7 @@ def probe_similar(
                 reached = depth
                 compared += rows_probed(memory, arrival, wide(order[stream, depth]))
     count_pairs(memory, arrival, nearby.faced, nearby.found)
+    _count_effort(memory, nearby, arrival, reached)
     if notes:
         note(memory, arrival, results, results.produced[0], count)
     rule = memory.rule[0]

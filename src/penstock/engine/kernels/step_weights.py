@@ -6,8 +6,8 @@ these rows takes the step, and nothing shows that they were there; now and then 
 its chance would stand for hundreds. Half of all estimates would then be somewhat low with a small
 variance, and a few be much too high: no interval holds for both.
 
-So a row whose chance is below a quarter of the mean chance of late, of rows of its stream with keys
-of its grade, stands for 1 / (a quarter of the mean). What is missing is made up for by the rows
+So a row whose chance is below a quarter of the recent mean, of rows of its stream with keys of its
+grade, stands for 1 / (a quarter of the mean). What is missing is made up for by the rows
 like it that come next: they stand for a few more. In the mean of all draws, rows stand for as many
 as there are. It is assumed that what a row finds does not depend on whether its chance was rare
 just then; where no chance is, every row stands for 1 / its chance, and the estimate is unbiased.
@@ -35,7 +35,7 @@ TOGETHER: Final = 8
 
 @inner
 def _mean(memory: Memory, step: int, stream: int, grade: int, chance: float) -> float:
-    """Return the mean chance of late, with that of one row more."""
+    """Return the recent mean chance, with that of one row more."""
     mean = memory.weighing[0, step, stream, grade // TOGETHER]
     return chance if mean == 0.0 else mean + (chance - mean) / _MEAN_ROWS
 

@@ -69,7 +69,8 @@ def rows_probed(memory: Memory, arrival: np.void, other: int) -> int:
     if not probes_parts(arrival):
         return held
     stream = wide(arrival["stream"])
-    return wide(held * memory.parts_probed[stream, other] / memory.probed.shape[2])
+    # To the nearest: few rows of many windows would be too few if they were rounded down.
+    return wide(held * memory.parts_probed[stream, other] / memory.probed.shape[2] + 0.5)
 
 
 @inner
@@ -95,13 +96,18 @@ def chance_to_find(memory: Memory, arrival: np.void, results: Results, at: int) 
 
 @rare
 def note_lags(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
-    """Count where the rows were that waited for results, each for as many as it stands for."""
+    """Count where the rows were that waited for results, each for as many as it stands for.
+
+    And the squares of these numbers, which say how sure the counts are.
+    """
     stream = wide(arrival["stream"])
-    parts = memory.lags.shape[2]
+    parts = memory.lags.shape[3]
     for at in range(start, stop):
         stands_for = 1.0 / chance_to_find(memory, arrival, results, at)
         for one in range(results.members.shape[1]):
             row = memory.rows[wide(results.members[at, one])]
             other = wide(row["stream"])
             place = _place(memory, other, arrival["time"] - row["time"], parts)
-            memory.lags[stream, other, min(int(place), parts - 1)] += stands_for
+            part = min(int(place), parts - 1)
+            memory.lags[0, stream, other, part] += stands_for
+            memory.lags[1, stream, other, part] += stands_for * stands_for
