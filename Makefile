@@ -29,10 +29,11 @@ test: java $(COMPILED) ## Run what a change most often breaks
 slow: java $(COMPILED) ## Run all the other tests
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not crash and not cluster"
 
-crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare
+crash: java $(READY) $(FRESH) ## Kill a running join 50 times and compare; run the live benchmarks in short
 	@$(BIN)/pytest -q -s -m crash tests/spark/test_crash.py tests/spark/test_change_crash.py \
 		tests/spark/test_crash_in_a_burst.py tests/spark/test_plan_crash.py \
-		tests/spark/test_nothing_left.py tests/spark/test_workers_killed.py
+		tests/spark/test_nothing_left.py tests/spark/test_workers_killed.py \
+		tests/bench/test_overload.py tests/bench/test_live_run.py
 
 cluster: java $(COMPILED) ## Kill parts of a Spark cluster on this machine and compare
 	@$(BIN)/pytest -q -s -m cluster tests/cluster

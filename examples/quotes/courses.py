@@ -128,8 +128,8 @@ def courses(streams: dict[str, pa.Table]) -> Courses:
 def fitting_fraction(exact: Course) -> float:
     """Return the largest fraction of both streams' rows whose join fits into the budget.
 
-    A sample has f times the rows and f ** 2 times the results. One who knows the burst can choose
-    so; it holds for quiet times as well.
+    A sample has f times the rows and f ** 2 times the results. If the burst is known, this is
+    the best choice. It then holds for quiet times as well.
     """
     steady = slice(BURST.start + _FILLING, BURST.stop)
     of_results = _costs().result * float(exact.results[steady].mean())

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
 
 import penstock as ps
 from examples.stories.feeds import FEEDS
 from penstock.report.tables import Table
+from penstock.strategies import ByCost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
 
-__all__ = ["SHARE", "WINDOW", "Found", "Joined", "join", "join_all"]
+    from penstock.strategies import Decision, Strategy, View
+
+__all__ = ["SHARE", "WINDOW", "Found", "Joined", "Watched", "join", "join_all"]
 
 WINDOW: Final = 20.0
 """Minutes that a headline waits for others."""
@@ -27,7 +31,7 @@ SHARE: Final = 0.2
 _DISTANCE: Final = 0.2
 
 
-def join(strategy: str | None = None, budget: ps.Budget | None = None) -> ps.Join:
+def join(strategy: str | Strategy | None = None, budget: ps.Budget | None = None) -> ps.Join:
     """Return the join: headlines of all three feeds that say the same."""
     stream = ps.Stream(time="at", window=f"{WINDOW:.0f} minutes")
     return ps.Join(
@@ -38,6 +42,36 @@ def join(strategy: str | None = None, budget: ps.Budget | None = None) -> ps.Joi
         goal=ps.MaxSubset(strategy=strategy),
         budget=budget,
     )
+
+
+@dataclass(frozen=True)
+class Watched(ByCost):
+    """Decides as `by-cost`, and notes what it was told of lags and which parts it chose.
+
+    Attributes
+    ----------
+    told
+        Shares of the results by stream that arrives, stream that is probed, and part of the window.
+    probed
+        How much of each part is probed, in the same order.
+    """
+
+    told: list[npt.NDArray[np.float64]] = field(default_factory=list, compare=False)
+    probed: list[npt.NDArray[np.float64]] = field(default_factory=list, compare=False)
+
+    def decide(self, view: View) -> Decision:
+        """Decide, and note it where windows are harvested."""
+        decision = super().decide(view)
+        if view.work is not None and decision.probe.sub_windows is not None:
+            self.told.append(view.work.lags)
+            self.probed.append(np.asarray(decision.probe.sub_windows, np.float64))
+        return decision
+
+    def mean(self, feed: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return what a blog is told of a feed's lags, and what it probes, on average."""
+        blogs, other = list(FEEDS).index("blogs"), list(FEEDS).index(feed)
+        told, probed = (np.mean(each, axis=0)[blogs, other] for each in (self.told, self.probed))
+        return told, probed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +106,7 @@ class Joined:
     exact: Found
     grub: Found
     dropped: Found
+    watched: Watched
 
     @cached_property
     def each(self) -> tuple[Found, ...]:
@@ -103,11 +138,14 @@ def join_all(tables: Mapping[str, pa.Table], minutes: float) -> Joined:
     exact = join().replay(tables)
     each = 60.0 * minutes / (SHARE * exact.metrics.compared)
     budget = ps.Budget(cpu=1.0, costs=ps.Costs(compare=each), burst="30 seconds")
-    others = []
-    for label, strategy in (("by-cost, a fifth of the work", None), ("random-drop", "random-drop")):
-        replay = join(strategy, budget).replay(tables)
-        others.append(Found(label, replay.metrics, replay.result))
-    return Joined(Found("exact", exact.metrics, exact.result), *others)
+    watched = Watched()
+    grub, dropped = (join(each, budget).replay(tables) for each in (watched, "random-drop"))
+    return Joined(
+        Found("exact", exact.metrics, exact.result),
+        Found("by-cost, a fifth of the work", grub.metrics, grub.result),
+        Found("random-drop", dropped.metrics, dropped.result),
+        watched,
+    )
 
 
 def _minutes(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
