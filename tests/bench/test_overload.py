@@ -80,6 +80,13 @@ def test_drop_boxes_keep_a_fifth_of_each_stream() -> None:
     assert plan.estimate.cost < 0.25 * plan.full.cost
 
 
+@pytest.mark.parametrize("rate", [10, 100_000])
+def test_the_whole_plan_drops_nothing_at_any_rate(rate: int) -> None:
+    plan = OverloadLoad(rate, warm_up=2, measured=8).plan()
+    assert dict(plan.kept) == dict.fromkeys(STREAMS, 1.0)
+    assert (plan.rate, plan.cost) == (plan.full.rate, plan.full.cost)
+
+
 def test_the_query_needs_two_seconds_for_each() -> None:
     speed = OverloadSpeed(floor=0.3, row=2e-4)
     trigger, rate = rate_for(speed)
