@@ -19,7 +19,6 @@ from penstock.engine.learned import SIZES, keep_monitored, of_retention
 from penstock.engine.refill import refill_rows
 from penstock.engine.retention.shrinking import shrink
 from penstock.errors import StateError
-from penstock.strategies import SampleThreshold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +63,7 @@ def kept_by(operator: Operator) -> dict[str, Any]:
     return {
         "strategies": [repr(each) for each in operator.strategies],
         "retention": type(operator.store.retention).__name__,
-        "by_match": isinstance(order, SampleThreshold) and order.by_match,
+        "by_match": order.draws_matches,
         "limits": [] if budget is None else _limited(operator.plan),
         "spans": lives["span"].tolist(),
         "parts": lives["parts"].tolist(),

@@ -1,7 +1,7 @@
 """What a decision must fit: the goal of the join, its streams, and what was decided before.
 
 The engine acts on a decision without a further look. One that does not fit would have it read
-what nothing has written: weights of results that nobody has drawn.
+what nothing has written: weights of results that were never drawn.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.errors import SpecificationError, must
-from penstock.strategies import SampleThreshold
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Floats, Mask
@@ -34,7 +33,7 @@ def check_goal(plan: Plan, strategy: str, decision: Decision) -> None:
             must(f'Emit.only_drawn, decided by "{strategy}",', expected, drawn, hint)
         )
     order = decision.retain.order
-    if isinstance(order, SampleThreshold) != drawn:
+    if order.is_of_sample != drawn:
         expected = "SampleThreshold" if drawn else "any other, as matches are not drawn"
         hint = "drawn matches and SampleThreshold go together: weights follow from both"
         got = type(order).__name__

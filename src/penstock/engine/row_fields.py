@@ -2,8 +2,8 @@
 
 A row in memory is one cache line of 64 bytes with no room for a further number, and no join needs
 two of these at a time. So they share a field, and Python code names the one that it means. The
-compiled loop has the field's own name, except in two places: `engine.kernels.row_windows` reads
-row numbers, and `engine.retention.residence_priority` reads initial priorities.
+compiled loop has the field's own name, except in two places: `row_windows` of
+`engine.retention` reads row numbers, and `residence_priority` reads initial priorities.
 
 ================  ==================================================================================
 name              in which joins

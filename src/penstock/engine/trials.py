@@ -12,6 +12,7 @@ from penstock.engine.kernels.layout import EQUAL, NOTHING
 from penstock.errors import SpecificationError, must
 from penstock.statistics.contest import Contest
 from penstock.statistics.fading import fade_together
+from penstock.statistics.trial_division import TrialDivision
 from penstock.strategies import ScoringStrategy
 
 if TYPE_CHECKING:
@@ -28,14 +29,8 @@ if TYPE_CHECKING:
 _GHOSTS, _FEW = 1024, 0.4
 # The memory of a trial says something from so many ghosts on.
 _LEAST_ROOM = 2.0
-# Two more candidates are as the one that is followed, but value rows of the first stream more, or
-# less, by this factor: they say how memory is to be divided.
-_TILT = float(np.log(1.5))
-_MOST_TILT = 10 * _TILT
 # A row's results matter at most so many times as much as usual.
 _MOST = 2.0**20
-# What the followed candidate holds of each stream is averaged over about so many divisions.
-_AVERAGED = 4.0
 # Arrays of the memories that are saved as they are.
 _SAVED = ("worth", "due", "belief", "optimism", "room", "found")
 
@@ -89,17 +84,14 @@ class Trial:
         self._models = tuple(models)
         self._by_value = is_hashed(plan)
         self._parts = tuple(parts)
-        count = len(models) + 2
-        self._up, self._down = count - 2, count - 1
+        self._division = TrialDivision(len(models))
+        count = self._division.candidates
         self._trials = trial_memory.make(count, _GHOSTS, max(parts))
         settings = self._trials.trial[0]
         settings["window"] = [float(side.window) for side in plan.sides]
         settings["span"] = [float(span) for span in spans]
         self.contest = Contest(count)
-        self._tilts = np.zeros(len(models))
         self._levels = np.ones((len(models), 2, max(parts) + 2))  # worth, before it is tilted
-        self.shares: Floats = np.full(2, 0.5)
-        self._settled = 0.0  # divisions that shares are averaged over
         self._raised = -np.inf  # when the rate of ghosts last rose
         # Matches of ghosts in each part of their lives, and the time that they spent in it.
         self.matched = np.zeros((2, max(parts)))
@@ -109,6 +101,11 @@ class Trial:
     def followed(self) -> int:
         """Index of the strategy that is followed."""
         return self.contest.followed
+
+    @property
+    def shares(self) -> Floats:
+        """What the followed strategy holds of each stream, of all that it holds."""
+        return self._division.shares
 
     @property
     def is_telling(self) -> bool:
@@ -226,40 +223,33 @@ class Trial:
     def _apply_tilts(self) -> None:
         trials, count = self._trials, len(self._models)
         trials.worth[:count] = self._levels
-        trials.worth[:count, 0] *= np.exp(self._tilts)[:, None]
+        trials.worth[:count, 0] *= self._division.factors()[:, None]
         trials.belief[:count] = [model.belief for model in self._models]
         trials.optimism[:count] = [model.optimism for model in self._models]
-        for candidate, tilt in ((self._up, _TILT), (self._down, -_TILT)):
+        for candidate, factor in self._division.further():
             trials.worth[candidate] = trials.worth[self.followed]
-            trials.worth[candidate, 0] *= np.exp(tilt)
+            trials.worth[candidate, 0] *= factor
             trials.belief[candidate] = trials.belief[self.followed]
             trials.optimism[candidate] = trials.optimism[self.followed]
 
     def settle(self, fade: float) -> bool:
         """Compare what was found; return whether another strategy is followed now."""
-        trials, contest = self._trials, self.contest
+        trials, contest, division = self._trials, self.contest, self._division
         if not self.is_telling:
             trials.found[:] = 0.0
             return False
         contest.add(trials.found.copy(), fade)
         trials.found[:] = 0.0
         before, best = contest.followed, contest.best()
-        if best in (self._up, self._down):
-            # As the one that is followed, with memory divided in another way.
-            self._tilts[before] += _TILT if best == self._up else -_TILT
-            self._tilts[before] = np.clip(self._tilts[before], -_MOST_TILT, _MOST_TILT)
+        if division.follow(before, best):
             self._copy(best, before)
-        elif best != before:
+        else:
             contest.followed = best
-            self._settled = 0.0
         if best != before:
-            self._copy(contest.followed, self._up)
-            self._copy(contest.followed, self._down)
+            self._copy(contest.followed, division.more)
+            self._copy(contest.followed, division.less)
             self._apply_tilts()
-        held = trials.held[contest.followed].astype(np.float64)
-        if held.sum() > 0:
-            self._settled = min(self._settled + 1.0, _AVERAGED)
-            self.shares = self.shares + (held / held.sum() - self.shares) / self._settled
+        division.average(trials.held[contest.followed].astype(np.float64))
         return contest.followed != before
 
     def _copy(self, source: int, target: int) -> None:
@@ -283,7 +273,7 @@ class Trial:
 
     def save(self) -> dict[str, Array]:
         """Return ghosts and what they have shown, for `restore`."""
-        trials = self._trials
+        trials, division = self._trials, self._division
         alive = self._alive()
         ghosts, used = trials.ghosts[alive], np.sort(self._used_keys())
         keys = trials.keys[used]
@@ -299,16 +289,16 @@ class Trial:
         saved |= {name: getattr(trials, name) for name in _SAVED}
         settings = trials.trial[0]
         saved["settings"] = np.array(
-            [settings["rate"], settings["now"], self._settled, self._raised, *self.shares]
+            [settings["rate"], settings["now"], division.settled, self._raised, *division.shares]
         )
         saved["number"] = np.array([settings["number"]])
-        saved |= {"tilts": self._tilts, "levels": self._levels}
+        saved |= {"tilts": division.tilts, "levels": self._levels}
         saved |= {"matched": self.matched, "exposed": self.exposed}
         return saved | {f"contest.{n}": array for n, array in self.contest.save().items()}
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Go on where the saved one stopped."""
-        trials = self._trials
+        trials, division = self._trials, self._division
         settings = trials.trial[0]
         windows, spans = settings["window"].copy(), settings["span"].copy()
         count = saved["ghosts.time"].size
@@ -316,10 +306,10 @@ class Trial:
         self._trials = trials = fresh
         settings = trials.trial[0]
         settings["window"], settings["span"] = windows, spans
-        settings["rate"], settings["now"], self._settled, self._raised, *shares = saved[
+        settings["rate"], settings["now"], division.settled, self._raised, *shares = saved[
             "settings"
         ].tolist()
-        self.shares = np.array(shares)
+        division.shares = np.array(shares)
         settings["number"] = saved["number"][0]
         for name in trials.ghosts.dtype.names or ():
             trials.ghosts[name][:count] = saved[f"ghosts.{name}"]
@@ -334,7 +324,7 @@ class Trial:
         trial_memory.hold_again(trials, held)
         for name in _SAVED:
             getattr(trials, name)[...] = saved[name]
-        self._tilts, self._levels = saved["tilts"].copy(), saved["levels"].copy()
+        division.tilts, self._levels = saved["tilts"].copy(), saved["levels"].copy()
         self.matched, self.exposed = saved["matched"].copy(), saved["exposed"].copy()
         prefix = "contest."
         self.contest.restore(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -205,6 +205,13 @@ class Order:
     Which order it is stays the same for the whole join; its numbers may change at every review.
     """
 
+    is_of_sample: ClassVar[bool] = False  # rows are there by lot, and results carry weights
+
+    @property
+    def draws_matches(self) -> bool:
+        """Whether matches are drawn one by one, and not rows with all their matches."""
+        return False
+
 
 @dataclass(frozen=True)
 class Oldest(Order):
@@ -267,9 +274,16 @@ class SampleThreshold(Order):
         Whether a row's chance is the fraction times its rating; otherwise all have the same.
     """
 
+    is_of_sample: ClassVar[bool] = True
+
     fraction: float | None = None
     by_match: bool = False
     by_size: bool = False
+
+    @property
+    def draws_matches(self) -> bool:
+        """Whether matches are drawn one by one, and not rows with all their matches."""
+        return self.by_match
 
 
 @dataclass(frozen=True)

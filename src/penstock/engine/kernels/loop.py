@@ -20,8 +20,8 @@ from penstock.engine.kernels.layout import (
 from penstock.engine.kernels.probing import probe, read_ahead, slot_of_key
 from penstock.engine.kernels.removal import remove
 from penstock.engine.kernels.results import ENOUGH
-from penstock.engine.kernels.row_windows import leave_behind
 from penstock.engine.retention.room import keep_drawn, take_in
+from penstock.engine.retention.row_windows import leave_behind
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array

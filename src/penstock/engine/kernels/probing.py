@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.engine.kernels.by_type import by_predicate, by_retention
+from penstock.engine.kernels.by_type import by_predicate
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
@@ -13,7 +13,7 @@ from penstock.engine.kernels.probe_equal import Partial, probe_equal
 from penstock.engine.kernels.probe_range import Ranges, probe_range
 from penstock.engine.kernels.probe_similar import Nearby, probe_similar
 from penstock.engine.kernels.results import PREFETCHED
-from penstock.engine.retention.retained import Residing
+from penstock.engine.retention import dispatch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,35 +77,24 @@ def slot_of_key(
 
 
 @inner
-def _unchanged(memory: Memory) -> Memory:
-    return memory
-
-
-@by_retention({Residing: _unchanged})
-def _for_results(memory: Memory) -> Memory:
-    """Return what results are noted in: only one kind of retention notes them in its own way."""
-    return memory.of_any_kind
-
-
-@inner
 def _probe_equal(
     memory: Memory, probing: Partial, arrival: np.void, slot: int, results: Results
 ) -> bool:
-    return probe_equal(_for_results(memory), probing, arrival, slot, results)
+    return probe_equal(dispatch.noted_in(memory), probing, arrival, slot, results)
 
 
 @inner
 def _probe_range(
     memory: Memory, probing: Ranges, arrival: np.void, slot: int, results: Results
 ) -> bool:
-    return probe_range(_for_results(memory), probing, arrival, slot, results)
+    return probe_range(dispatch.noted_in(memory), probing, arrival, slot, results)
 
 
 @inner
 def _probe_similar(
     memory: Memory, probing: Nearby, arrival: np.void, slot: int, results: Results
 ) -> bool:
-    return probe_similar(_for_results(memory), probing, arrival, slot, results)
+    return probe_similar(dispatch.noted_in(memory), probing, arrival, slot, results)
 
 
 @by_predicate({Partial: _probe_equal, Ranges: _probe_range, Nearby: _probe_similar})

@@ -44,6 +44,12 @@ def matched(memory: Memory, row: int) -> None:
     """Note a match of a row that has waited, monitored or not."""
 
 
+@by_retention({Residing: merits.noted_in})
+def noted_in(memory: Memory) -> Memory:
+    """Return what results are noted in: only one kind of retention notes them in its own way."""
+    return memory.of_any_kind
+
+
 @by_retention({Residing: merits.note_result})
 def emitted(memory: Memory, arrival: np.void, results: Results, at: int) -> None:
     """Note a result, before the matches of its members are."""

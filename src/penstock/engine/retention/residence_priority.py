@@ -238,6 +238,12 @@ def _note_quality(memory: Memory, importance: float, results: Results, at: int) 
 
 
 @inner
+def noted_in(memory: Memory) -> Memory:
+    """Return the memory with the arrays of this kind: results are noted in them."""
+    return memory
+
+
+@inner
 def note_result(memory: Memory, arrival: np.void, results: Results, at: int) -> None:
     """Note a result, where it says whether priorities are to be computed again."""
     if memory.retained.ijoin.residences[0]["scheme"] >= ADAPTIVE:
