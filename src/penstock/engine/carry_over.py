@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.engine.arrays import below
-from penstock.engine.kernels.layout import EQUAL, GAUGE, KEY_WORD, METERS, NEVER, SHED
+from penstock.engine.kernels.layout import (
+    BY_COUNT,
+    EQUAL,
+    FITS,
+    GAUGE,
+    KEY_WORD,
+    METERS,
+    NEVER,
+    SHED,
+)
 from penstock.engine.kernels.monitoring import keep_to_quota, monitor_again
 from penstock.engine.learned import SIZES, keep_monitored, of_retention
 from penstock.engine.refill import refill_rows
@@ -127,8 +136,7 @@ def carry_over(
         if same_lives:
             memory.matched[:] = learned["matched"]
             memory.exposed[:] = learned["exposed"]
-        meters = head["rule"]["notes"][0] & METERS and _limited(operator.plan) == ["cpu"]
-        _learn_on(operator.store, learned, meters=bool(meters), same_kind=same_kind)
+        _learn_on(operator, learned, head["rule"]["notes"][0], same_kind=same_kind)
     _estimate_on(operator, head, learned)
     operator.importance_estimate.restore(
         {name: np.array(each) for name, each in head["importance"].items()}
@@ -213,14 +221,17 @@ def _count_on(operator: Operator, head: Mapping[str, Any], *, same_strategy: boo
     limits.measured[:] = measured
 
 
-def _learn_on(store: Store, learned: Learned, *, meters: bool, same_kind: bool) -> None:
-    """Go on with what was learned of rows, and with what they stand for if that is metered."""
+def _learn_on(operator: Operator, learned: Learned, notes: int, *, same_kind: bool) -> None:
+    """Go on with what was learned of rows, and with what they stand for if that was noted."""
+    store = operator.store
     memory = store.memory
     by_stream = [store.in_queue(s) for s in range(memory.streams.size)]
     for s, rows in enumerate(by_stream):
         memory.rows["matches"][rows] = learned[f"matches.{s}"]
-    if meters:
-        memory.rule["notes"] |= METERS
+    if notes & METERS and _limited(operator.plan) == ["cpu"]:
+        work, counts = operator.work, notes & BY_COUNT and operator.size_meter is not None
+        memory.rule["notes"] |= METERS | (BY_COUNT if counts else 0)
+        memory.rule["notes"] |= FITS if work is not None and work.fits is not None else 0
         store.reserve_shed()
         for s, rows in enumerate(by_stream):
             for name in SHED.names or ():
@@ -234,8 +245,12 @@ def _estimate_on(operator: Operator, head: Mapping[str, Any], learned: Learned |
     store, before, now = operator.store, head["kept_by"]["limits"], _limited(operator.plan)
     goes_on = before == now or "memory" in before or _has_lost(head)
     if now and goes_on and learned is not None:
+        counted = below(learned, SIZES)
+        by_count = now == ["cpu"] and operator.size_meter is None
+        by_count &= bool(counted) and bool(counted["rule.room"][0])
         for name in GAUGE.names or ():
-            store.memory.gauges[name] = learned[f"gauges.{name}"]
+            saved = counted[f"gauge.{name}"] if by_count else learned[f"gauges.{name}"]
+            store.memory.gauges[name] = saved
     elif "memory" in now and store.memory.streams.size == 2:
         # Nothing was lost so far.
         store.memory.gauges["total"] = store.memory.streams["found"]
@@ -270,7 +285,7 @@ def _meter_on(
         meter.restore(saved)
     elif _has_lost(head):
         meter.stay_off()
-    else:
+    elif not meter.can_begin_late:
         numbers = np.concatenate([part.arrival_numbers for part in parts])
         held = np.concatenate([part.arrivals for part in parts])
         completed = np.array(head["streams"]["found"], np.float64)

@@ -49,7 +49,7 @@ class Monitor:
         self._store.reserve_monitored(quota)
         rule = self._store.memory.rule[0]
         rule["quota"] = quota
-        rule["notes"] &= layout.METERS | layout.LAGS
+        rule["notes"] &= ~layout.NOTES
         if quota > 0 or self._always:
             rule["notes"] |= layout.NOTES
         if rule["monitored"] > quota:

@@ -175,7 +175,8 @@ class Operator:
         self.size_meter: SizeMeter | None = None
         if needs is not None and meters_sizes(plan, needs):
             self.size_meter = SizeMeter(plan, self.scores, shard, waits=self.alignment.waits)
-            self.size_meter.allow()
+            if not self.size_meter.can_begin_late:
+                self.size_meter.allow()
         if budget is not None and needs is not None:
             self.monitor = Monitor(plan, self.store, budget, needs, shard)
             self.reviewer = Reviewer(
@@ -186,6 +187,7 @@ class Operator:
                 self.limits.rows or 0,
                 self.scores,
                 self.work,
+                count_from=self._count_from,
             )
         # `pieces` pauses before the first arrival of this time or a later one; see `_pauses`.
         self.pause_at: float = np.inf
@@ -321,6 +323,16 @@ class Operator:
             counters=self.counters[s],
             options=self._read_options,
         )
+
+    def _count_from(self, at: int) -> bool:
+        """Count keys from an arrival on; return whether the exact size is known by that."""
+        meter = self.size_meter
+        if meter is None:
+            return False
+        if not meter.is_on:
+            found = self.store.memory.streams["found"]
+            meter.begin_at(at, self.store.as_arrivals(), found, found - self.store.found_before)
+        return meter.is_on
 
     def complete_until(self) -> int | float | None:
         """Return the time from which on results can still come; None while a stream has no rows.

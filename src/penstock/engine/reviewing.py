@@ -30,7 +30,7 @@ from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine
 from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.importance_scores import ImportanceScores
@@ -83,6 +83,10 @@ class Reviewer:
         That may be held.
     scores
         Importance of rows; None if it is not the goal.
+    work
+        The account of work; None if it is not limited.
+    count_from
+        See `ShedSteps`.
     """
 
     def __init__(
@@ -94,6 +98,8 @@ class Reviewer:
         rows: int,
         scores: ImportanceScores | None,
         work: Work | None = None,
+        *,
+        count_from: Callable[[int], bool] = lambda _: False,
     ) -> None:
         needs = needs_of(strategies)
         self._plan = plan
@@ -121,7 +127,13 @@ class Reviewer:
         self._limits_memory = budget is not None and budget.limits_memory
         self._rates_rows = budget is None or self._limits_memory or plan.is_sample
         draws = self._rates_rows or needs.draws
-        self.steps = ShedSteps(plan, store, draws_always=draws)
+        self.steps = ShedSteps(
+            plan,
+            store,
+            draws_always=draws,
+            count_from=count_from,
+            fits=work is not None and work.fits is not None,
+        )
         self._rating_view: View | None = None
         self.decisions = [
             each.decide(LiveView(self._sources, rows, None)) for each in self._strategies

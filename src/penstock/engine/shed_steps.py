@@ -34,6 +34,11 @@ class ShedSteps:
         The join and its memory.
     draws_always
         Whether draws decide about more than steps, so that all rows need them.
+    count_from
+        Called before the first arrival that may leave out steps, with its place in the batch:
+        counts keys from then on. Returns whether that tells the size of the exact result.
+    fits
+        Whether what is found in rows is added up.
 
     Attributes
     ----------
@@ -43,9 +48,19 @@ class ShedSteps:
         How uncertain the estimate of all results must be at least.
     """
 
-    def __init__(self, plan: Plan, store: Store, *, draws_always: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        *,
+        draws_always: bool,
+        count_from: Callable[[int], bool],
+        fits: bool,
+    ) -> None:
         self._store = store
         self._draws_always = draws_always
+        self._count_from = count_from
+        self._fits = fits
         budget = plan.spec.budget
         # Where rows are evicted as well, monitored rows say what is lost.
         self._meters = budget is not None and not budget.limits_memory
@@ -73,8 +88,9 @@ class ShedSteps:
         if not decision.sheds_arrivals and not self.has_shed:
             return
         if not self.has_shed:
+            by_count = self._count_from(at)
             if self._meters:
-                self._store.meter()
+                self._store.meter(by_count=by_count, fits=self._fits)
             found = self._store.memory.gauges["total"]
             # By the streams that arrive: those of monitored rows, which wait, are two.
             by_arriving = found if self._meters else found[::-1]

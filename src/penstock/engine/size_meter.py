@@ -11,6 +11,7 @@ from penstock.engine.intake import is_hashed
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.count_layout import (
     COUNTED,
+    RUN,
     KeyCounts,
     candidate_type,
     counted_stream_type,
@@ -136,6 +137,16 @@ class SizeMeter:
 
     # --- Room
 
+    @property
+    def can_begin_late(self) -> bool:
+        """Whether counting may begin when rows are about to be lost: until then memory has all.
+
+        Where memory is limited it is not known before which arrival that is. And the importance of
+        rows in memory is not known.
+        """
+        budget = self._plan.spec.budget
+        return budget is not None and not budget.limits_memory and not self.counts_worth
+
     def allow(self, entries: int = _ENTRIES) -> None:
         """Set how many entries there may be. A meter that has missed rows stays off."""
         rule = self._counts.rule[0]
@@ -204,9 +215,7 @@ class SizeMeter:
     def take(self, stop: int) -> None:
         """Count the arrivals before a place, in the order in which they are joined."""
         start, self._taken = self._taken, stop
-        if not self.is_on:
-            self._counts.rule["number"] += stop - start
-        elif stop > start:
+        if self.is_on and stop > start:
             arrivals = self._arrivals
             words = bits(arrivals["value"]) if self._hashes else arrivals["key_word"]
             words = np.ascontiguousarray(words)
@@ -223,11 +232,36 @@ class SizeMeter:
             By stream: results that its arrivals have completed.
         """
         self._count_no_importance()  # of rows that came before it was asked for
+        self.allow()
         self.begin_arrivals(held)
         self.take(held.size)
-        gauges = self._counts.gauges
+        # What was completed so far is known: only from now on entries make it vary.
+        entries, gauges = self._counts.entries, self._counts.gauges
+        entries["cover"] = entries["batch_cover"] = 0.0
+        entries["draw"][entries["kind"] == RUN] = 0.0
         gauges[:] = 0
         gauges["total"] = completed
+
+    def begin_at(self, at: int, held: Array, completed: Floats, in_batch: Floats) -> None:
+        """Begin before an arrival of the batch, with the rows that are in memory.
+
+        Nothing, if rows were lost that were not counted.
+
+        Parameters
+        ----------
+        at
+            The arrival's place.
+        held, completed
+            See `begin_with`.
+        in_batch
+            Of the results that were completed, those of this batch.
+        """
+        if self._counts.rule["number"][0] > 0:
+            return
+        arrivals, worths = self._arrivals, self._worths
+        self.begin_with(held, completed)
+        self._counts.gauges["batch_total"] = in_batch
+        self._arrivals, self._worths, self._taken = arrivals, worths, at
 
     def stay_off(self) -> None:
         """Count nothing, as rows were lost that were not counted."""

@@ -242,10 +242,21 @@ class Store:
         """Whether it is noted for how many results those that are found stand."""
         return bool(self.memory.rule["notes"][0] & layout.METERS)
 
-    def meter(self) -> None:
-        """Note it from now on: rows are about to be shed by lot. Nothing was lost so far."""
+    def meter(self, *, by_count: bool, fits: bool) -> None:
+        """Note it from now on: rows are about to be shed by lot. Nothing was lost so far.
+
+        Parameters
+        ----------
+        by_count
+            Whether the size of the exact result comes from counts of keys. Then it is noted only
+            with what chances rows came, so that it can be estimated from them later.
+        fits
+            Whether what is found in rows is added up all the same.
+        """
         memory = self.memory
         memory.rule["notes"] |= layout.METERS
+        memory.rule["notes"] |= layout.BY_COUNT if by_count else 0
+        memory.rule["notes"] |= layout.FITS if fits else 0
         memory.gauges["total"] += memory.streams["found"]
         memory.gauges["batch_total"] += memory.streams["found"] - self.found_before
         self.reserve_shed()
@@ -254,6 +265,19 @@ class Store:
         """Return the times of each stream's rows in memory, in their order."""
         rows = (self.in_queue(s) for s in range(self.memory.streams.size))
         return [self.memory.rows["time"][each].astype(np.float64) for each in rows]
+
+    def as_arrivals(self) -> Array:
+        """Return the rows in memory as they came, with time, stream and key."""
+        memory = self.memory
+        held = np.concatenate([self.in_queue(s) for s in range(memory.streams.size)])
+        rows = memory.rows[held]
+        rows = rows[np.argsort(rows["arrival_number"])]
+        arrivals = np.zeros(rows.size, layout.arrival_type(rows["time"].dtype, rows["value"].dtype))
+        for name in ("time", "stream", "value"):
+            arrivals[name] = rows[name]
+        if memory.rule["kind"][0] == layout.EQUAL:
+            arrivals["key_word"] = memory.slots[rows["slot"], layout.KEY_WORD]
+        return arrivals
 
     def reserve_shed(self) -> None:
         """Make room to note it."""

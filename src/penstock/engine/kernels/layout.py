@@ -52,6 +52,8 @@ IN_PARTS: Final = 16  # or: it probes only some parts of the windows (`kernels.s
 NOTES: Final = 1  # the rows that gave them
 METERS: Final = 2  # for how many results of the exact join they stand
 LAGS: Final = 4  # how old the rows were that waited
+BY_COUNT: Final = 8  # with METERS: keys are counted instead, and results are not weighed
+FITS: Final = 16  # with METERS: what is found in a row is added up all the same
 
 # What the importance of a result is made of.
 MIN: Final = 0
@@ -202,7 +204,7 @@ def rule_type(value: DType) -> DType:
             ("spare_slots", np.int64),  # how many slots can still be given out
             ("compared", np.int64),
             ("produced", np.int64),
-            ("notes", np.int64),  # what is noted of results: NOTES and METERS, added up
+            ("notes", np.int64),  # what is noted of results: NOTES and so on, added up
             ("monitored", np.int64),  # rows that are monitored
             ("quota", np.int64),  # rows that may be monitored
             ("threshold", np.float64),  # rows that draw below it are monitored

@@ -64,6 +64,26 @@ def begin_metering(memory: Memory, row: int) -> None:
 
 
 @rare
+def add_found(memory: Memory, results: Results, start: int, stop: int) -> None:
+    """Add what an arrival's results stand for to the rows that waited, and to itself.
+
+    As `meter` does, without the estimate of all results: that comes from counts of keys.
+    """
+    shed = memory.shed
+    members = results.members
+    rule = memory.rule[0]
+    total = 0.0
+    for at in range(start, stop):
+        weight = rule["probe_weight"]
+        for one in range(members.shape[1]):
+            weight *= shed[wide(members[at, one])]["weight"]
+        for one in range(members.shape[1]):
+            shed[wide(members[at, one])]["cover"] += weight
+        total += weight
+    rule["stands_for"] = total
+
+
+@rare
 def meter(memory: Memory, arrival: np.void, results: Results, start: int, stop: int) -> None:
     """Add what an arrival's results stand for to the estimate of all results."""
     shed = memory.shed

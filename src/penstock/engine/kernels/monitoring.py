@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from penstock.engine.kernels.jit import inner, kernel, rare, wide
 from penstock.engine.kernels.layout import (
+    BY_COUNT,
+    FITS,
     LAGS,
     METERS,
     MOST_MATCHES,
@@ -23,7 +25,7 @@ from penstock.engine.kernels.layout import (
     NOTHING,
     Memory,
 )
-from penstock.engine.kernels.metering import meter
+from penstock.engine.kernels.metering import add_found, meter
 from penstock.engine.kernels.sub_windows import chance_to_reach, note_lags
 from penstock.engine.retention import dispatch
 
@@ -162,7 +164,10 @@ def note(memory: Memory, arrival: np.void, results: Results, start: int, stop: i
     common = memory.of_any_kind
     notes = memory.rule[0]["notes"]
     if notes & METERS and start < stop:
-        meter(common, arrival, results, start, stop)
+        if not notes & BY_COUNT:
+            meter(common, arrival, results, start, stop)
+        elif notes & FITS:
+            add_found(common, results, start, stop)
     if notes & LAGS:
         note_lags(common, arrival, results, start, stop)
     if not notes & NOTES:
