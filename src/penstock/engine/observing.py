@@ -220,8 +220,8 @@ class Observer:
             came = int(np.searchsorted(mine["at"], stop))
             self.rates.count(s, every * came)
             if came:
-                values, words = mine["value"][:came], mine["key_word"][:came]
-                self.likeliness.note(s, values, words, likely[:came])
+                values, key_words = mine["value"][:came], mine["key_word"][:came]
+                self.likeliness.note(s, values, key_words, likely[:came])
 
     def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
         """List the arrivals of a stream that have a key."""
@@ -292,8 +292,8 @@ class Observer:
         memory.monitored["counted"][places] = entries["matches"]
         if self.likeliness is not None:
             rows = entries["row"]
-            words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
-            likely = self.likeliness.of(s, memory.rows["value"][rows], words)
+            key_words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
+            likely = self.likeliness.of(s, memory.rows["value"][rows], key_words)
             memory.monitored["likeliness"][places] = likely
         return changed
 
@@ -451,8 +451,8 @@ class Observer:
         rows = self._store.in_queue(s)
         rows = rows[memory.rows["likeliness"][rows] == 0.0]
         if rows.size and self._store.retention.keeps_likeliness:
-            words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
-            memory.rows["likeliness"][rows] = known.of(s, memory.rows["value"][rows], words)
+            key_words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
+            memory.rows["likeliness"][rows] = known.of(s, memory.rows["value"][rows], key_words)
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on where the saved one stopped."""

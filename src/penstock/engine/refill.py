@@ -55,14 +55,14 @@ def refill_stream(
             window.ratings = saved_table["rating"].to_numpy()
         places = np.flatnonzero(live)
         arrivals = np.zeros(places.size, record)
-        words, values, _ = read_keys(
+        key_words, values, _ = read_keys(
             plan, side, table, operator.coder, hashes=operator.monitor is not None
         )
         times, _ = plan.time.read(table.column(side.time))
         number = payload.number_of(serial)
         arrivals["stream"] = s
         arrivals["time"] = times[places]
-        arrivals["key_word"] = words[places]
+        arrivals["key_word"] = key_words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
         if operator.limits.in_bytes:

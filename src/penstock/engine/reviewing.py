@@ -219,15 +219,15 @@ class Reviewer:
         expected = np.zeros(stop - at) if self._needs.match_rates else None
         total = sum(observer.rates.of(s) for s in observer.coming)
         for s, (mine, likely) in observer.coming.items():
-            values, words = mine["value"], mine["key_word"]
+            values, key_words = mine["value"], mine["key_word"]
             zeros = np.zeros(mine.size)
             rows = Rows(s, zeros, likely, zeros, all_per_time=total)
             if expected is not None:
-                there = match_rates(observer, s, values, words)
+                there = match_rates(observer, s, values, key_words)
                 expected[mine["at"] - at] = there / max(observer.rates.of(1 - s), 1e-300)
                 rows = replace(rows, matches_per_time=there)
             if self._needs.own_rates:
-                here = match_rates(observer, 1 - s, values, words)
+                here = match_rates(observer, 1 - s, values, key_words)
                 rows = replace(rows, like_it_per_time=here)
             grades[mine["at"] - at] = self._strategies[-1].grade(rows)
         return grades, expected

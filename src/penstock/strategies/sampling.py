@@ -54,7 +54,7 @@ class Population:
 
     Attributes
     ----------
-    tuples
+    rows
         How many there are.
     sizes, shares
         What is expected of them: sizes of clusters, or matches, and the share of the rows that
@@ -66,7 +66,7 @@ class Population:
         Whether the sizes are not means but the very numbers of matches.
     """
 
-    tuples: float
+    rows: float
     sizes: Floats
     shares: Floats
     cumulative: Floats
@@ -135,7 +135,7 @@ class SamplingStrategy(Strategy):
     def _solve(self, view: View) -> float | None:
         """Return a greater fraction if memory would hold more on average; None if not."""
         solver, populations = self.solver(view), self.populations(view)
-        if view.room is None or not any(each.tuples > 0 for each in populations):
+        if view.room is None or not any(each.rows > 0 for each in populations):
             return None
         rows = self.mean_rows(view.room)
         least = _WORTHWHILE * view.fraction
