@@ -391,7 +391,7 @@ def test_aligned_streams_are_harvested_too() -> None:
 
 @dataclass(frozen=True)
 class Knows(Grub):
-    """Is told how old the partners of the first stream's rows are, whatever was counted."""
+    """Is given how old the partners of the first stream's rows are, whatever was counted."""
 
     name: ClassVar[str] = "knows"
     age: float = 0.0

@@ -180,7 +180,7 @@ class Observer:
         return [(s, part) for s, part in enumerate(parts) if part > lives["now"][s]]
 
     def look_at(self, arrivals: Array, at: int, stop: int) -> None:
-        """Say how likely the rows of a piece are to match."""
+        """Set how likely the rows of a piece are to match."""
         if self.likeliness is None:
             return
         for s in range(self.turned.size):

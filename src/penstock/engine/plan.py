@@ -142,7 +142,7 @@ class Plan:
         return longest / _SUB_WINDOWS if self.time.dtype.kind == "f" else longest // _SUB_WINDOWS
 
     def tick(self, s: int) -> int | float:
-        """How far a stream's time must go for all shards to be told."""
+        """How far a stream's time must go until it is sent to all shards."""
         reach = max((side.window for side in self.sides if not side.last_rows), default=0)
         reach = reach or 16 * (self.time.units_per_second or 1)
         reach = min(reach, self.sides[s].max_ahead or reach)

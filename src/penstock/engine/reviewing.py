@@ -163,7 +163,7 @@ class Reviewer:
         return self.observer.next_edge(at, stop)
 
     def begin_piece(self, arrivals: Array, at: int, stop: int) -> None:
-        """Decide again if a part of a life has gone by, and say what is made of rows to come."""
+        """Decide again if a part of a life has gone by, and set the steps of the rows to come."""
         if self._work is not None and self._work.pace.rests:
             places = self._places_observed(self._work.pace.every, at, stop)
             self._sampled.append(arrivals[places])
@@ -332,7 +332,7 @@ class Reviewer:
             observer.compare_in_sample()
         if is_due:
             changed |= observer.settle()
-        # If another model is followed, all streams are seen with other eyes.
+        # If another model is followed, the rows of all streams are rated again.
         turned = tuple(range(len(self._plan.sides))) if changed else (s,)
         self._decide(turned, is_division_due=is_due)
         self._apply(turned)

@@ -36,7 +36,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Octaves of likeliness that are told apart, below and above the average, and the grades in each: a
+# Octaves of likeliness that have grades, below and above the average, and the grades in each: a
 # key's grade is the part of an octave that its likeliness is in.
 BELOW: Final = 14
 ABOVE: Final = 6

@@ -115,7 +115,7 @@ class _Made:
 
     tables: Mapping[str, pa.Table]
     streams: Mapping[str, Stream]
-    told: Goal
+    informed: Goal
     learns: Goal
     curve: QualityCurve
 
@@ -253,7 +253,7 @@ class SharedRow:
     formula, proportional
         By formula: with ALLOC, and with memory in proportion to what joins need.
     measured, measured_proportional
-        With the same fixed divisions, measured; strategies are told the truth about the streams.
+        With the same fixed divisions, measured; strategies are given the truth about the streams.
     learned
         Of a `Workload`, which learns everything.
     share
@@ -320,7 +320,7 @@ def _results(kind: Kind, rows: int | None) -> int:
     """Return how many results a join gives after the warm-up; all of them without a limit."""
     made = _made(kind)
     budget = None if rows is None else Budget(rows=rows, monitor=0)
-    return _since(made.join(made.told, budget).replay(made.tables).result, kind)
+    return _since(made.join(made.informed, budget).replay(made.tables).result, kind)
 
 
 def _since(result: pa.Table, kind: Kind) -> int:
