@@ -29,14 +29,14 @@ class Part:
 
     arrivals: Array
     arrival_numbers: Integers
-    numbers: Integers  # of their sub-windows, and their places in them
+    numbers: Integers  # of their row groups, and their places in them
     places: Integers
 
 
 def refill_stream(
     operator: Operator, s: int, serials: list[int], data: Mapping[str, bytes]
 ) -> Part:
-    """Read the rows of one stream that come back into memory, from its sub-windows' chunks."""
+    """Read the rows of one stream that come back into memory, from its row groups' chunks."""
     plan, side, payload = operator.plan, operator.plan.sides[s], operator.payloads[s]
     record = arrival_type(plan.time.dtype, plan.values.dtype)
     parts = [Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
