@@ -64,7 +64,7 @@ class Payload:
         self._batch_size = 0
         self._widest = 0  # row of the batch
         self._looked_up: dict[int, Floats] = {}  # of the batch
-        self.sub_windows: dict[int, RowGroup] = {}  # as in saved heads; the oldest first
+        self.sub_windows: dict[int, RowGroup] = {}  # by number, the oldest first
 
     def live(self, number: int) -> Mask:
         """Return which rows of a row group are still in memory."""
