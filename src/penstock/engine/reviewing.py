@@ -20,13 +20,12 @@ from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
 from penstock.engine.measured_fits import noted
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
-from penstock.engine.retention.base import Retention
-from penstock.engine.retention.table import retention_for
+from penstock.engine.retention.table import keep_all, retention_for
 from penstock.engine.row_fields import PREDICTED_FIT
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.engine.trials import trial_of
-from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_of
+from penstock.strategies import Rows, Strategy, combine, strategies_of
 from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
+    from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.statistics.allotment import QualityCurve
@@ -58,7 +58,7 @@ def retention_of(
     """Return the retention that strategies want: they decide, before the first row."""
     budget = plan.spec.budget
     if budget is not None and not budget.limits_memory and not plan.is_sample:
-        return Retention(Oldest(), parts)  # no row has to go before it expires
+        return keep_all(parts)
     order = strategies[0].decide(first_view(plan, room)).retain.order
     return retention_for(order)(order, parts)
 
@@ -105,7 +105,7 @@ class Reviewer:
         self.observer: Observer | None = None
         if needs.statistics:
             lead = strategies[0]
-            models = needs.models or ((lead,) if isinstance(lead, ScoringStrategy) else ())
+            models = needs.models or lead.models
             trial = trial_of(plan, lead, store)
             self.observer = Observer(plan, needs, models, store, coder, rows, trial)
         self._work = work

@@ -13,7 +13,7 @@ from penstock.errors import SpecificationError, must
 from penstock.statistics.contest import Contest
 from penstock.statistics.fading import fade_together
 from penstock.statistics.trial_division import TrialDivision
-from penstock.strategies import ScoringStrategy
+from penstock.strategies.base import TriedModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,10 +48,10 @@ def trial_of(plan: Plan, strategy: Strategy, store: Store) -> Trial | None:
     SpecificationError
         If one of the models does not score rows.
     """
-    models = [each for each in strategy.tried if isinstance(each, ScoringStrategy)]
+    models = [each for each in strategy.tried if isinstance(each, TriedModel)]
     if len(models) < len(strategy.tried):
         hint = "derive it from penstock.strategies.ScoringStrategy (docs/extending.md)"
-        others = [each for each in strategy.tried if not isinstance(each, ScoringStrategy)]
+        others = [each for each in strategy.tried if not isinstance(each, TriedModel)]
         raise SpecificationError(
             must(f'Needs.tried of "{strategy.name}"', "models that score rows", others[0], hint)
         )
@@ -77,7 +77,7 @@ class Trial:
     def __init__(
         self,
         plan: Plan,
-        models: Sequence[ScoringStrategy],
+        models: Sequence[TriedModel],
         spans: Sequence[float],
         parts: Sequence[int],
     ) -> None:

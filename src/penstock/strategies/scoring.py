@@ -70,6 +70,11 @@ class ScoringStrategy(Strategy):
         return 1.0 / part
 
     @property
+    def models(self) -> tuple[Model, ...]:
+        """The models whose predictions are compared: the strategy itself if it names none."""
+        return self.needs.models or (self,)
+
+    @property
     def tried(self) -> tuple[Model, ...]:
         """The models that are compared by what they find, if importance is all that counts."""
         return () if self.fairness else self.needs.tried
