@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.goals import Goal
-from penstock.strategies.decision import grade_of
+from penstock.strategies.grades import grade_of
 
 if TYPE_CHECKING:
     from penstock.costs import Costs

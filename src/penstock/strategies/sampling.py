@@ -19,14 +19,9 @@ import numpy as np
 from penstock.statistics.sampling_fraction import solve_fraction_near
 from penstock.statistics.sampling_memory import mean_for
 from penstock.strategies.base import Floats, Needs, Resource, Strategy
-from penstock.strategies.decision import (
-    GRADES,
-    Decision,
-    Emit,
-    Retain,
-    SampleThreshold,
-    likeliness_of,
-)
+from penstock.strategies.decision import Decision, Emit, Retain
+from penstock.strategies.grades import GRADES, likeliness_of
+from penstock.strategies.orders import SampleThreshold
 from penstock.strategies.sampled_steps import steps_by_size, steps_of_clusters
 
 if TYPE_CHECKING:

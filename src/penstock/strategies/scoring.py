@@ -9,8 +9,9 @@ import numpy as np
 
 from penstock.statistics.expected_importance import relative_importance
 from penstock.strategies.base import Floats, Model, Needs, Strategy
-from penstock.strategies.decision import Decision, LowestScore, Retain
+from penstock.strategies.decision import Decision, Retain
 from penstock.strategies.division import shares_of
+from penstock.strategies.orders import LowestScore
 
 if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
