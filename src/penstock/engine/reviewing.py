@@ -6,15 +6,16 @@ stream's life has gone by. In between the engine does what was decided last.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.acting import act_on, resume
 from penstock.engine.arrays import below
-from penstock.engine.decision_checks import check_goal, check_same_order, check_sub_windows
+from penstock.engine.decision_checks import check_goal, check_same_order
 from penstock.engine.decision_state import from_arrays, to_arrays
+from penstock.engine.grading import Grader
 from penstock.engine.kernels.layout import TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
 from penstock.engine.measured_fits import noted
@@ -25,7 +26,7 @@ from penstock.engine.row_fields import PREDICTED_FIT
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.engine.trials import trial_of
-from penstock.strategies import Rows, Strategy, combine, strategies_of
+from penstock.strategies import Strategy, combine, strategies_of
 from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Reviewer:
             models = needs.models or lead.models
             trial = trial_of(plan, lead, store)
             self.observer = Observer(plan, needs, models, store, coder, rows, trial)
+        self._grader = Grader(self.observer, strategies[-1], needs)
         self._work = work
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
@@ -180,7 +182,7 @@ class Reviewer:
                 self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
         grades, fitting = None, None
         if self.decision.sheds_arrivals or self.steps.has_shed or self._work is not None:
-            grades, fitting = self._graded(at, stop)
+            grades, fitting = self._grader.graded(at, stop)
         if fitting is not None and self._work is not None and self._work.fits is not None:
             arrivals[PREDICTED_FIT][at:stop] = noted(fitting)
         self.steps.set(arrivals, at, stop, self.decision, grades)
@@ -206,31 +208,9 @@ class Reviewer:
         observer = self.observer
         if observer is not None and self._rater.rates_pieces:
             observer.look_at(rows, 0, rows.size)
-        self._work.note(rows, *self._graded(0, rows.size))
+        self._work.note(rows, *self._grader.graded(0, rows.size))
         if observer is not None:
             observer.end_sampled_piece(self._reached, rows.size, self._work.pace.every)
-
-    def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
-        """Return the grades of a piece's rows, and the shares of the other stream that fit them."""
-        observer = self.observer
-        if observer is None or observer.likeliness is None:
-            return None, None
-        grades = np.zeros(stop - at, np.int64)
-        expected = np.zeros(stop - at) if self._needs.match_rates else None
-        total = sum(observer.rates.of(s) for s in observer.coming)
-        for s, (mine, likely) in observer.coming.items():
-            values, key_words = mine["value"], mine["key_word"]
-            zeros = np.zeros(mine.size)
-            rows = Rows(s, zeros, likely, zeros, all_per_time=total)
-            if expected is not None:
-                there = match_rates(observer, s, values, key_words)
-                expected[mine["at"] - at] = there / max(observer.rates.of(1 - s), 1e-300)
-                rows = replace(rows, matches_per_time=there)
-            if self._needs.own_rates:
-                here = match_rates(observer, 1 - s, values, key_words)
-                rows = replace(rows, like_it_per_time=here)
-            grades[mine["at"] - at] = self._strategies[-1].grade(rows)
-        return grades, expected
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
@@ -244,7 +224,7 @@ class Reviewer:
         grades = None if grades is None else grades[own]
         fitting = None if fitting is None else fitting[own]
         if self.steps.has_shed:
-            self.steps.note(arrivals, at, stop, self._match_rates(rows, fitting))
+            self.steps.note(arrivals, at, stop, self._grader.match_rates(rows, fitting))
         if self._work is not None:
             self._work.note(rows, grades, fitting)
         if self.observer is not None:
@@ -253,14 +233,6 @@ class Reviewer:
                 self.observer.trial.take(arrivals, at, stop, self.observer.coming, matters)
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
-
-    def _match_rates(self, rows: Array, fitting: Floats | None) -> Floats | None:
-        """Return the matches that rows can expect in a unit of time; None if shed by lot."""
-        if self.observer is None or fitting is None:
-            return None
-        other = np.array([self.observer.rates.of(1 - s) for s in range(2)])
-        rates: Floats = fitting * other[rows["stream"]]
-        return rates
 
     def review(self, limit: int) -> None:
         """Take in what was observed and decide; called after every so many arrivals."""
@@ -375,21 +347,8 @@ class Reviewer:
 
     def _apply(self, turned: Sequence[int]) -> None:
         """Set what the compiled loop acts on."""
-        decision = self.decision
-        store = self._store
-        rule = store.memory.rule
-        if decision.retain.shares is not None:
-            store.memory.streams["share"] = decision.retain.shares
-        rule["emits_drawn"] = decision.emit.only_drawn
-        rule["sheds"] = decision.sheds_arrivals or self.steps.has_shed
-        if decision.probe.sub_windows is not None or rule["sub_windows"][0]:
-            check_sub_windows(decision.probe.sub_windows, len(self._plan.sides))
-            probed, whole = decision.probe.sub_windows, decision.probe.whole
-            counted = None
-            if self._limits_memory and probed is not None:
-                counted = store.count_parts(probed)
-            store.set_sub_windows(probed, whole, counted)
-        store.retention.apply(store.memory, decision.retain.order, turned)
+        has_shed, limits_memory = self.steps.has_shed, self._limits_memory
+        act_on(self._store, self.decision, turned, has_shed=has_shed, limits_memory=limits_memory)
 
     # --- State
 
@@ -423,10 +382,7 @@ class Reviewer:
             return
         if same_rows:
             self._rater.restore(below(saved, "rater."))
-        self.decisions = [
-            from_arrays(below(saved, f"decision.{number}."))
-            for number in range(len(self._strategies))
-        ]
+        self.decisions = self._decisions_in(saved)
 
     def take_over(self, rows: int, payloads: Sequence[Payload], *, rates: bool) -> None:
         """Decide by what is known, and keep all rows in the order of that.
@@ -448,18 +404,16 @@ class Reviewer:
         self.steps.restore(below(saved, "steps."))
         self._limit = int(saved["limit"][0])
         self._rater.restore(below(saved, "rater."))
-        self.decisions = [
-            from_arrays(below(saved, f"decision.{number}."))
-            for number in range(len(self._strategies))
-        ]
+        self.decisions = self._decisions_in(saved)
         if self.observer is not None:
             self.observer.restore(below(saved, "observer."))
         self.decision = self._combined()
         if self._work is not None:
             self._work.resume(self.decision)
         self._rating_view = None
-        self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self.steps.has_shed
-        self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn
-        probe = self.decision.probe
-        self._store.set_sub_windows(probe.sub_windows, probe.whole, saved.get("parts_probed"))
-        self._store.retention.resume(self._store.memory, self.decision.retain.order)
+        parts_probed = saved.get("parts_probed")
+        resume(self._store, self.decision, parts_probed, has_shed=self.steps.has_shed)
+
+    def _decisions_in(self, saved: Mapping[str, Array]) -> list[Decision]:
+        numbers = range(len(self._strategies))
+        return [from_arrays(below(saved, f"decision.{number}.")) for number in numbers]
