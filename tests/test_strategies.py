@@ -66,7 +66,7 @@ def test_a_strategy_names_its_source_and_shows_an_example(name: str) -> None:
 
 
 def first_view(name: str, streams: int) -> View:
-    """Return what a strategy is told before the first row."""
+    """Return what a strategy is given before the first row."""
     each = tuple(StreamView(f"s{s}", 10.0, 1.0, share=1.0 / streams) for s in range(streams))
     return View(each, room=100, goal=goal_of(name))
 

@@ -28,7 +28,7 @@ def share_of(found: Found, day: Day) -> float:
 
 
 def scenario(day: Day) -> str:
-    """Say what there was to find, and with how much memory."""
+    """Return what there was to find, and with how much memory."""
     exact, rows = day.exact.metrics, day.own.metrics.budget_rows
     items = " and ".join(f"{each.arrived:,} of {name}" for name, each in exact.streams.items())
     return (

@@ -99,7 +99,7 @@ class Courses:
         )
 
     def sentences(self) -> str:
-        """Say how far the exact join is behind, and what the limited one says of itself."""
+        """Return how far the exact join is behind, and what the metrics of the limited one are."""
         behind = float(self.behind[BURST.stop - 1])
         longer = behind / (_cpu() - float(self.exact.work[PHASES["after"]].mean()))
         recall = self.limited.metrics.recall

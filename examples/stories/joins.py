@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from penstock.strategies import Decision, Strategy, View
 
-__all__ = ["SHARE", "WINDOW", "Found", "Joined", "Watched", "join", "join_all"]
+__all__ = ["SHARE", "WINDOW", "Found", "Joined", "Monitored", "join", "join_all"]
 
 WINDOW: Final = 20.0
 """Minutes that a headline waits for others."""
@@ -45,33 +45,33 @@ def join(strategy: str | Strategy | None = None, budget: ps.Budget | None = None
 
 
 @dataclass(frozen=True)
-class Watched(ByCost):
-    """Decides as `by-cost`, and notes what it was told of lags and which parts it chose.
+class Monitored(ByCost):
+    """Decides as `by-cost`, and notes the lags that it was given and which parts it chose.
 
     Attributes
     ----------
-    told
+    lags
         Shares of the results by stream that arrives, stream that is probed, and part of the window.
     probed
         How much of each part is probed, in the same order.
     """
 
-    told: list[npt.NDArray[np.float64]] = field(default_factory=list, compare=False)
+    lags: list[npt.NDArray[np.float64]] = field(default_factory=list, compare=False)
     probed: list[npt.NDArray[np.float64]] = field(default_factory=list, compare=False)
 
     def decide(self, view: View) -> Decision:
         """Decide, and note it where windows are harvested."""
         decision = super().decide(view)
         if view.work is not None and decision.probe.sub_windows is not None:
-            self.told.append(view.work.lags)
+            self.lags.append(view.work.lags)
             self.probed.append(np.asarray(decision.probe.sub_windows, np.float64))
         return decision
 
     def mean(self, feed: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return what a blog is told of a feed's lags, and what it probes, on average."""
+        """Return the lags of a feed behind a blog, and what is probed, on average."""
         blogs, other = list(FEEDS).index("blogs"), list(FEEDS).index(feed)
-        told, probed = (np.mean(each, axis=0)[blogs, other] for each in (self.told, self.probed))
-        return told, probed
+        lags, probed = (np.mean(each, axis=0)[blogs, other] for each in (self.lags, self.probed))
+        return lags, probed
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Joined:
     exact: Found
     grub: Found
     dropped: Found
-    watched: Watched
+    monitored: Monitored
 
     @cached_property
     def each(self) -> tuple[Found, ...]:
@@ -138,13 +138,13 @@ def join_all(tables: Mapping[str, pa.Table], minutes: float) -> Joined:
     exact = join().replay(tables)
     each = 60.0 * minutes / (SHARE * exact.metrics.compared)
     budget = ps.Budget(cpu=1.0, costs=ps.Costs(compare=each), burst="30 seconds")
-    watched = Watched()
-    grub, dropped = (join(each, budget).replay(tables) for each in (watched, "random-drop"))
+    monitored = Monitored()
+    grub, dropped = (join(each, budget).replay(tables) for each in (monitored, "random-drop"))
     return Joined(
         Found("exact", exact.metrics, exact.result),
         Found("by-cost, a fifth of the work", grub.metrics, grub.result),
         Found("random-drop", dropped.metrics, dropped.result),
-        watched,
+        monitored,
     )
 
 

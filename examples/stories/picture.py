@@ -55,14 +55,14 @@ def save_stories(path: Path, joined: Joined) -> None:
         axes.set_title(f"A blog looks for its story among those of the {feed}", loc="left")
         _trim(axes)
     for axes, feed in zip(lower, ("website", "agency"), strict=True):
-        told, probed = joined.watched.mean(feed)
-        parts = np.linspace(0.0, WINDOW, told.size + 1)
+        lags, probed = joined.monitored.mean(feed)
+        parts = np.linspace(0.0, WINDOW, lags.size + 1)
         axes.bar(
             parts[:-1], probed, np.diff(parts), align="edge", color=_PROBED,
             label="part that is probed, on average",
         )  # fmt: skip
         axes.stairs(
-            told, parts, baseline=None, color=_BLUE, linewidth=2.2, label="lags that were learned"
+            lags, parts, baseline=None, color=_BLUE, linewidth=2.2, label="lags that were learned"
         )
         axes.set_xlabel("age of the headline, minutes")
         _trim(axes)

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 try:
     import typer
@@ -17,6 +17,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(message) from error
 
 from penstock import __version__
+from penstock.bench_command import bench, need_spark
 from penstock.capacity.command import explain
 from penstock.engine.kernel_cache import cache_folder
 from penstock.errors import PenstockError, SessionError
@@ -24,7 +25,6 @@ from penstock.planning.command import plan
 from penstock.report import outputs
 from penstock.report.places import picture_place
 from penstock.report.recall_plots import save_recall_plot
-from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
 from penstock.state_command import state
 from penstock.strategies import STRATEGIES, WORK_STRATEGIES, Resource
@@ -35,28 +35,16 @@ from penstock.workload.command import explain_workload
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.bench import OverloadFigures
-    from penstock.bench.live import BurstFigures, HarvestFigures
     from penstock.strategies import Strategy
 
 __all__ = ["app", "main"]
 
 _PICTURE = "penstock-demo.png"
-_BURST_PICTURE = "penstock-burst.png"
-_HARVEST_PICTURE = "penstock-harvest.png"
-_OVERLOAD_PICTURE = "penstock-overload.png"
-# Sections that benchmarks in real time write on their pages.
-_LIVE_SECTIONS = ("queries", "targets")
 _SAVED = {Resource.MEMORY: "memory", Resource.CPU: "cpu", Resource.BOTH: "memory, cpu"}
 # As docstrings name a paper: author and year.
 _PAPER = re.compile(r"`([a-z]+\d\d)`")
 # As in shells: 128 plus the number of the signal.
 _INTERRUPTED = 130
-
-_PageOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--write", metavar="PAGE", help="Also replace the tables on this Markdown page."),
-]
 
 app = typer.Typer(
     name="penstock",
@@ -67,7 +55,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 app.add_typer(bench, name="bench")
 app.add_typer(study, name="study")
 app.add_typer(state, name="state")
@@ -145,7 +132,7 @@ def demo(
     terminal = Terminal()
     picture = picture_place(output, "--output", _PICTURE)
     figures = outputs.Figures(json_file)
-    _need_spark("the demo")
+    need_spark("the demo")
     from penstock.demo import demonstrate  # noqa: PLC0415  # other commands need no Spark
 
     found = demonstrate(auctions=auctions, memory=memory, seed=seed, step=terminal.step)
@@ -185,179 +172,6 @@ def demo(
     }
     for way, what in ways.items():
         terminal.line(f"  {way:{max(map(len, ways))}}  {what}")
-
-
-@bench.command()
-def join(
-    *,
-    rows: Annotated[int, typer.Option(help="Rows of each stream in a micro-batch.")] = 100_000,
-    keys: Annotated[int, typer.Option(help="Number of different keys.")] = 20_000,
-    batches: Annotated[int, typer.Option(help="Measured micro-batches, after 4 to warm up.")] = 10,
-    turns: Annotated[
-        int, typer.Option(help="How often the quick queries run; the first time is to warm up.")
-    ] = 2,
-    spark: Annotated[
-        bool, typer.Option(help="Also measure Spark's own join, which takes minutes.")
-    ] = True,
-    json_file: outputs.JsonOption = None,
-) -> None:
-    """Measure Penstock's join on Spark and Spark's own join, on the same files.
-
-    The join is an equality of two streams within a time range, with about 5 results for each row
-    of the left stream. The floor is the cost of any operator in Python: to Python, through a
-    shuffle, and to Python again.
-    """
-    terminal = Terminal()
-    figures = outputs.Figures(json_file)
-    _need_spark("the benchmark")
-    from penstock.bench import Size, bench_join  # noqa: PLC0415  # other commands need no Spark
-    from penstock.spark import session  # noqa: PLC0415  # as above
-
-    size = Size(rows=rows, keys=keys, batches=batches, turns=turns)
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = bench_join(running, size, with_spark=spark, step=terminal.step)
-    figures.write(found.as_json() | {"penstock": __version__})
-    if figures.alone:
-        return
-    terminal.table(found.headings, found.rows())
-    terminal.say()
-    terminal.table(["ratio", "is", "wanted", ""], [each.cells() for each in found.targets()])
-    figures.point_out(terminal)
-
-
-@bench.command()
-def burst(
-    *,
-    seconds: Annotated[
-        int,
-        typer.Option(
-            help="Length of the burst; before it are half as many that count, after it as many."
-        ),
-    ] = 30,
-    spark: Annotated[bool, typer.Option(help="Also run Spark's own join.")] = True,
-    plot: Annotated[
-        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
-    ] = Path(_BURST_PICTURE),
-    json_file: outputs.JsonOption = None,
-    page: _PageOption = None,
-) -> None:
-    """Join two streams in real time, with a burst for which the exact join is too slow.
-
-    A short calibration chooses the rates for this machine. Then Penstock with a CPU budget,
-    Penstock on samples of the rows, Penstock exact and Spark's own join run one after the other
-    on the same streams, with triggers of one second, or of more where an empty micro-batch takes
-    more than a quarter of one. Recall is measured against the true number of results.
-    """
-    terminal = Terminal()
-    picture = picture_place(plot, "--plot", _BURST_PICTURE)
-    figures = outputs.Figures(json_file)
-    if page is not None:
-        read_page(page, _LIVE_SECTIONS)
-    _need_spark("the benchmark")
-    from penstock.bench import live  # noqa: PLC0415  # as above
-    from penstock.spark import session  # noqa: PLC0415  # as above
-
-    load = live.Burst(live.Phases.of(seconds), with_spark=spark)
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = live.bench_live(running, load, live.BurstFigures, step=terminal.step)
-    with terminal.step("Drawing the picture ..."):
-        live.save_live_plot(picture, found)
-    _hand_out(terminal, found, picture, figures, page)
-
-
-@bench.command()
-def harvest(
-    *,
-    seconds: Annotated[
-        int, typer.Option(help="How long each of the three joins is measured, after 15 s.")
-    ] = 60,
-    plot: Annotated[
-        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
-    ] = Path(_HARVEST_PICTURE),
-    json_file: outputs.JsonOption = None,
-    page: _PageOption = None,
-) -> None:
-    """Join three streams of vectors in real time, twice as fast as the exact join can.
-
-    A short calibration chooses the rate for this machine. Then Penstock with a CPU budget, the
-    same with rows dropped at random, and Penstock exact run one after the other on the same
-    streams. Recall is measured against the true number of results.
-    """
-    terminal = Terminal()
-    picture = picture_place(plot, "--plot", _HARVEST_PICTURE)
-    figures = outputs.Figures(json_file)
-    if page is not None:
-        read_page(page, _LIVE_SECTIONS)
-    _need_spark("the benchmark")
-    from penstock.bench import live  # noqa: PLC0415  # as above
-    from penstock.spark import session  # noqa: PLC0415  # as above
-
-    load = live.Harvest(seconds)
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = live.bench_live(running, load, live.HarvestFigures, step=terminal.step)
-    with terminal.step("Drawing the picture ..."):
-        live.save_live_plot(picture, found)
-    _hand_out(terminal, found, picture, figures, page)
-
-
-@bench.command()
-def overload(
-    *,
-    seconds: Annotated[
-        int, typer.Option(help="How long each of the two queries is measured, after 33 s.")
-    ] = 40,
-    plot: Annotated[
-        Path, typer.Option(help="Folder or file (.png, .svg or .pdf) for the picture.")
-    ] = Path(_OVERLOAD_PICTURE),
-    json_file: outputs.JsonOption = None,
-    page: _PageOption = None,
-) -> None:
-    """Run a query of three streams in real time, at twice the rate that it can take.
-
-    A short calibration chooses the rate for this machine. Then the query runs with drop boxes that
-    leave out 80 % of each stream, and after that with nothing dropped, on the same streams.
-    """
-    terminal = Terminal()
-    picture = picture_place(plot, "--plot", _OVERLOAD_PICTURE)
-    figures = outputs.Figures(json_file)
-    if page is not None:
-        read_page(page, _LIVE_SECTIONS)
-    _need_spark("the benchmark")
-    from penstock.bench import bench_overload, save_overload_plot  # noqa: PLC0415  # as above
-    from penstock.spark import session  # noqa: PLC0415  # as above
-
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = bench_overload(running, seconds, step=terminal.step)
-    with terminal.step("Drawing the picture ..."):
-        save_overload_plot(picture, found)
-    _hand_out(terminal, found, picture, figures, page)
-
-
-def _hand_out(
-    terminal: Terminal,
-    found: BurstFigures | HarvestFigures | OverloadFigures,
-    picture: Path,
-    figures: outputs.Figures,
-    page: Path | None,
-) -> None:
-    """Write and print what was measured in real time."""
-    figures.write(found.as_json() | {"penstock": __version__, "picture": str(picture)})
-    tables = found.tables()
-    if page is not None:
-        write_sections(page, {name: tables[name].as_markdown() for name in _LIVE_SECTIONS})
-    if figures.alone:
-        return
-    terminal.say(found.sentences())
-    for table in tables.values():
-        terminal.say()
-        terminal.table(table.headings, table.rows)
-    terminal.say()
-    terminal.line(f"The picture: {picture}")
-    figures.point_out(terminal)
 
 
 @app.command()
@@ -408,14 +222,6 @@ def warm(
     with terminal.step("Compiling the kernels, for a few minutes ...") as tell:
         compile_kernels(processes=processes, report=tell)
     terminal.line(f"The kernels are compiled, in {folder} and beside it.")
-
-
-def _need_spark(what: str) -> None:
-    try:
-        import penstock.spark  # noqa: F401, PLC0415  # only some commands need it
-    except ModuleNotFoundError as error:
-        message = f'{what} needs {error.name}; pip install "penstock[cli,spark]"'
-        raise SessionError(message) from error
 
 
 def _program() -> str:

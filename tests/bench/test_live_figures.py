@@ -17,7 +17,7 @@ from penstock.bench.live import (
 )
 from penstock.bench.live.burst_plan import plan_of
 from penstock.bench.live.course import Course, course_of
-from penstock.bench.live.real_time import Batch, Watched
+from penstock.bench.live.real_time import Batch, Monitored
 from penstock.bench.live.speed import Sample, Size
 from penstock.bench.live.truth import TrueResults
 from tests.bench.test_live_loads import SPEED, VECTORS
@@ -33,7 +33,7 @@ LOAD = Burst(PHASES, rate=plan_of(SPEED).rate)
 
 
 def course(batches: list[Batch], *, stopped: float = 12.0, waits: bool = False) -> Course:
-    return course_of("query", Watched(tuple(batches), stopped), TRUTH, LOAD, waits=waits)
+    return course_of("query", Monitored(tuple(batches), stopped), TRUTH, LOAD, waits=waits)
 
 
 def in_step(results: list[int]) -> Course:
@@ -96,10 +96,10 @@ def test_streams_out_of_step_are_compared_with_what_could_be_joined() -> None:
     counts = np.array([[0, 3, 0], [2, 3, 0]])
     batches = (Batch(1, 0.5, (2, 1), 5), Batch(2, 0.5, (2, 2), 3))
     load = Burst(Phases(1, 1, 1, 1))
-    ahead = course_of("", Watched(batches, 3.0), TrueResults(counts), load, waits=False)
+    ahead = course_of("", Monitored(batches, 3.0), TrueResults(counts), load, waits=False)
     assert ahead.found.tolist() == [3.0, 5.0]
     batches = (Batch(1, 0.5, (2, 1), 3), Batch(2, 0.5, (2, 2), 5))
-    waits = course_of("", Watched(batches, 3.0), TrueResults(counts), load, waits=True)
+    waits = course_of("", Monitored(batches, 3.0), TrueResults(counts), load, waits=True)
     assert waits.found.tolist() == [3.0, 5.0]
 
 
@@ -122,8 +122,8 @@ def harvest() -> HarvestFigures:
     counts[:, 1, 1] = 10
 
     def found(name: str, batches: list[Batch], *, waits: bool) -> Course:
-        watched = Watched(tuple(batches), 12.0)
-        return course_of(name, watched, TrueResults(counts), load, waits=waits)
+        monitored = Monitored(tuple(batches), 12.0)
+        return course_of(name, monitored, TrueResults(counts), load, waits=waits)
 
     def of_each(results: int) -> list[Batch]:
         return [Batch(at + 1.1, 0.4, (at + 1,) * 3, results) for at in range(10)]

@@ -18,7 +18,7 @@ from penstock.bench.live import (
     Phases,
     bench_live,
 )
-from penstock.bench.live.real_time import watch
+from penstock.bench.live.real_time import monitor
 from penstock.bench.live.speed import Speed
 from penstock.errors import SessionError
 from penstock.spark import session
@@ -77,7 +77,7 @@ def test_micro_batches_are_read_from_what_spark_reports(tmp_path: Path) -> None:
     query = Query([("null", "0"), ("0", "2"), ("2", "3"), ("3", "5"), ("5", "6")])
     said: list[str] = []
     frame: Any = query
-    found = watch(frame, tmp_path, trigger=1, seconds=4, tell=said.append, clock=ticking(120))
+    found = monitor(frame, tmp_path, trigger=1, seconds=4, tell=said.append, clock=ticking(120))
     assert [batch.read for batch in found.batches] == [(2, 2), (3, 3), (4, 4)]
     assert [batch.results for batch in found.batches] == [100, 200, 300]
     assert [batch.began for batch in found.batches] == [1.5, 2.5, 3.5]
@@ -91,7 +91,7 @@ def test_a_source_that_does_not_begin_is_an_error(tmp_path: Path) -> None:
     frame: Any = Query([("null", "0")])
     clock = ticking(0)
     with pytest.raises(SessionError, match="the source of the streams must begin within 120 s"):
-        watch(frame, tmp_path, trigger=1, seconds=4, tell=len, clock=lambda: 50 * clock())
+        monitor(frame, tmp_path, trigger=1, seconds=4, tell=len, clock=lambda: 50 * clock())
     assert frame.stopped
 
 

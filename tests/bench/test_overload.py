@@ -13,7 +13,7 @@ import pytest
 from penstock import cli
 from penstock.bench import OverloadFigures, bench_overload, save_overload_plot
 from penstock.bench.live.course import course_of
-from penstock.bench.live.real_time import Batch, Watched
+from penstock.bench.live.real_time import Batch, Monitored
 from penstock.bench.live.truth import by_seconds
 from penstock.bench.overload_load import STREAMS, OverloadLoad, boxed, count_triples
 from penstock.bench.overload_run import OverloadSpeed, compile_kernels, rate_for
@@ -34,7 +34,7 @@ def figures() -> OverloadFigures:
     soon = [Batch(at + 1.1, 0.4, (at + 1,) * 3, 2) for at in range(10)]
     late = [Batch(1, 7, (4, 3, 3), 30)]
     courses = {
-        name: course_of(name, Watched(tuple(each), 12.0), TRUTH, LOAD, waits=False)
+        name: course_of(name, Monitored(tuple(each), 12.0), TRUTH, LOAD, waits=False)
         for name, each in (("boxes", soon), ("whole", late))
     }
     return OverloadFigures(load=LOAD, floor=0.3, row=0.1, trigger=1, recall=0.2, courses=courses)

@@ -82,7 +82,7 @@ class Job:
         self.start()
 
     def end(self) -> None:
-        """Say that all micro-batches are there, wait for the driver to end, and compare."""
+        """Signal that all micro-batches are there, wait for the driver to end, and compare."""
         assert self.driver is not None
         (self.folder / ALL).touch()
         self._wait(lambda: all((self.folder / kind / ROWS).exists() for kind in KINDS), "all rows")

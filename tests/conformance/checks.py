@@ -163,7 +163,7 @@ def draws(case: Case) -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a join; `held` is a (rows held, rows allowed) for each batch and shard."""
+    """What a join gave; `held` is a (rows held, rows allowed) for each batch and shard."""
 
     rows: Rows
     metrics: Metrics

@@ -145,7 +145,7 @@ def test_groups_are_runs_of_neighbours_worth_merging(sizes: list[tuple[int, int]
     for group in groups:
         assert all(later == earlier + 1 for earlier, later in pairwise(group))
         assert sum(known[number][1] for number in group) <= MOST_ROWS
-    # No sub-window that is mostly gaps is left as it is.
+    # No row group that is mostly gaps is left as it is.
     gaps = {number for number, (rows, live) in known.items() if 2 * live <= rows}
     assert gaps <= set(joined)
 

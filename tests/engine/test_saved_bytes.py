@@ -71,7 +71,7 @@ def test_a_restored_operator_names_new_chunks_as_the_saved_one_does() -> None:
     rows = pa.table({"t": [1, 2, 3], "k": [1, 1, 1]})
     plan = make_plan(rows.schema, window=10)
     whole, saved = Operator(plan, ordered=True), Saved()
-    # The newest sub-window expires, so that its number is in no name that is saved.
+    # The newest row group expires, so that its number is in no name that is saved.
     for first in (0, 1, 100):
         times = pa.array(np.arange(first, first + 3))
         whole.process({"a": rows.set_column(0, "t", times)})

@@ -33,7 +33,7 @@ def in_shards(case: Case, shards: int) -> list[tuple[str, ...]]:
 @given(pick=choices())
 @examples(12)
 def test_the_shards_together_give_the_exact_join(name: str, pick: Pick) -> None:
-    # Windows below 32: every shard is told of each time step, so all agree on which rows are late.
+    # Windows below 32: each time step is sent to every shard, so all agree on which rows are late.
     case = make_case(pick, KINDS[name], streams=pick(2, 3))
     assert in_shards(case, pick(2, 9)) == in_shards(case, 1)
 

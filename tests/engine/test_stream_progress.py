@@ -1,4 +1,4 @@
-"""How far the streams have come, as every shard is told; what is too far ahead: test_intake."""
+"""How far the streams have come, as it is sent to every shard; times too far ahead: test_intake."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def key_of(predicate: Predicate, values: tuple[Any, ...]) -> tuple[Any, ...] | N
 
 
 def holds(predicate: Predicate, names: Sequence[str], keys: Sequence[tuple[Any, ...]]) -> bool:
-    """Say whether a predicate holds for one row of each stream, in the order of the names."""
+    """Return whether a predicate holds for one row of each stream, in the order of the names."""
     if isinstance(predicate, Equal):
         return all(key == keys[0] for key in keys)
     assert predicate.streams is not None

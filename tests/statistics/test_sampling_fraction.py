@@ -78,12 +78,12 @@ def test_values_of_size_0_are_kept_only_if_all_fit() -> None:
 
 @given(VALUES, st.floats(0, 1))
 def test_the_factor_solves_its_equation(values: list[tuple[float, float]], part: float) -> None:
-    sizes, tuples = np.array(values).T
-    most = float(tuples[sizes > 0].sum())
+    sizes, alive = np.array(values).T
+    most = float(alive[sizes > 0].sum())
     rows = part * most
-    factor = fraction_by_size(rows, sizes, tuples)
-    held = float((tuples * cluster_chances(factor, sizes)).sum())
-    if rows >= tuples.sum():
+    factor = fraction_by_size(rows, sizes, alive)
+    held = float((alive * cluster_chances(factor, sizes)).sum())
+    if rows >= alive.sum():
         assert factor == math.inf
     else:
         assert held == pytest.approx(rows, rel=1e-6, abs=1e-6 * most)
@@ -93,11 +93,11 @@ def test_the_factor_solves_its_equation(values: list[tuple[float, float]], part:
 def test_one_sort_gives_what_the_iterative_procedure_gives(
     values: list[tuple[float, float]], part: float
 ) -> None:
-    sizes, tuples = np.array(values).T
-    rows = part * float(tuples[sizes > 0].sum())
+    sizes, alive = np.array(values).T
+    rows = part * float(alive[sizes > 0].sum())
     if not rows:
         return
-    found = fraction_by_size(rows, sizes, tuples)
+    found = fraction_by_size(rows, sizes, alive)
     assert cluster_chances(found, sizes) == pytest.approx(
         cluster_chances(iterative_factor(rows, values), sizes), rel=1e-6, abs=1e-9
     )
@@ -107,10 +107,10 @@ def test_one_sort_gives_what_the_iterative_procedure_gives(
 def test_the_unit_of_the_sizes_does_not_matter(
     values: list[tuple[float, float]], part: float, unit: float
 ) -> None:
-    sizes, tuples = np.array(values).T
-    rows = part * float(tuples.sum())
-    one = cluster_chances(fraction_by_size(rows, sizes, tuples), sizes)
-    other = cluster_chances(fraction_by_size(rows, unit * sizes, tuples), unit * sizes)
+    sizes, alive = np.array(values).T
+    rows = part * float(alive.sum())
+    one = cluster_chances(fraction_by_size(rows, sizes, alive), sizes)
+    other = cluster_chances(fraction_by_size(rows, unit * sizes, alive), unit * sizes)
     assert one == pytest.approx(other, rel=1e-6, abs=1e-9)
 
 
@@ -130,12 +130,12 @@ def test_a_fraction_is_above_0_and_at_most_1() -> None:
 def test_few_evaluations_are_needed_and_what_is_found_fits() -> None:
     asked: list[float] = []
     generator = np.random.default_rng(0)
-    matches, tuples = generator.exponential(3.0, 4096), generator.random(4096)
+    matches, alive = generator.exponential(3.0, 4096), generator.random(4096)
     limits = np.ceil(matches)
 
     def held(fraction: float) -> float:
         asked.append(fraction)
-        return float(tuples @ uniform_share(fraction, matches, limits))
+        return float(alive @ uniform_share(fraction, matches, limits))
 
     found = solve_fraction(400, held)
     assert len(asked) <= 36
@@ -146,7 +146,7 @@ def test_few_evaluations_are_needed_and_what_is_found_fits() -> None:
 # Per window of length 1: rows of each value on S1, and on S2, which are the matches of a row.
 OWN = {"a": 30.0, "b": 20.0, "c": 10.0}
 PARTNERS = {"a": 1.0, "b": 6.0, "c": 24.0}
-SIZES, TUPLES = list(PARTNERS.values()), list(OWN.values())
+SIZES, ALIVE = list(PARTNERS.values()), list(OWN.values())
 RESULTS = sum(OWN[value] * PARTNERS[value] for value in OWN)
 MEMORY = 25.0
 
@@ -173,14 +173,14 @@ def run(window: NaiveSampling, windows: int = 200) -> tuple[float, float]:
 
 
 def test_eq_cluster_takes_the_memory_and_is_unbiased() -> None:
-    fraction = fraction_of_clusters(MEMORY, sum(TUPLES))
+    fraction = fraction_of_clusters(MEMORY, sum(ALIVE))
     held, estimate = run(NaiveEqCluster(1.0, np.random.default_rng(4), fraction=fraction))
     assert held == pytest.approx(MEMORY + fraction, rel=0.05)
     assert estimate == pytest.approx(RESULTS, rel=0.05)
 
 
 def test_pps_cluster_takes_the_memory_and_is_unbiased() -> None:
-    factor = fraction_by_size(MEMORY, SIZES, TUPLES)
+    factor = fraction_by_size(MEMORY, SIZES, ALIVE)
     assert cluster_chances(factor, SIZES).max() == 1  # the printed formula would not fill memory
     window = NaivePpsCluster(
         1.0, np.random.default_rng(5), factor=factor, matches=PARTNERS.__getitem__
@@ -193,7 +193,7 @@ def test_pps_cluster_takes_the_memory_and_is_unbiased() -> None:
 def test_uniform_takes_the_memory() -> None:
     matches = np.array(SIZES)
     fraction = solve_fraction(
-        MEMORY, lambda p: float(np.array(TUPLES) @ uniform_share(p, matches, matches))
+        MEMORY, lambda p: float(np.array(ALIVE) @ uniform_share(p, matches, matches))
     )
     window = NaiveUniform(
         1.0, np.random.default_rng(6), fraction=fraction, matches=PARTNERS.__getitem__

@@ -1,4 +1,4 @@
-"""What is made of memory by weight and age, and the formulas of which it is the general case."""
+"""How memory is divided by weight and age, and the formulas of which it is the general case."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from penstock.testing import age_model, zipf_weights
 
 
 def is_covered(strategy: str | None, seed: int) -> bool:
-    """Say whether a small replay's true recall is in its own interval.
+    """Return whether a small replay's true recall is in its own interval.
 
     A thousand rows in a window, of which 200 are held and 10 monitored.
     """
@@ -49,7 +49,7 @@ def test_true_recall_is_in_the_interval_in_a_thousand_replays() -> None:
 
 
 def counted(zipf: float, seed: int) -> tuple[bool, float]:
-    """Say whether a replay's true recall is in its interval, and the half-width of that.
+    """Return whether a replay's true recall is in its interval, and the half-width of that.
 
     Sizes are from counts of 300 keys: 800 rows in windows, of which 120 are held.
     """

@@ -147,7 +147,7 @@ class TestDecisions:
         streams = lagged(30.0)
         for parts in (5, 40):
             seen: list[Decision] = []
-            streams.metrics(Watched(parts=parts, seen=seen), 0.2)
+            streams.metrics(Monitored(parts=parts, seen=seen), 0.2)
             harvests = [np.asarray(d.probe.sub_windows) for d in seen if d.sheds_arrivals]
             assert {each.shape for each in harvests} == {(3, 3, parts)}
         assert Grub().needs.lags == PARTS
@@ -335,10 +335,10 @@ def test_with_little_memory_comparisons_are_counted_where_rows_are() -> None:
 
 
 @dataclass(frozen=True)
-class Watched(Grub):
+class Monitored(Grub):
     """Notes what it has decided."""
 
-    name: ClassVar[str] = "watched"
+    name: ClassVar[str] = "monitored"
     seen: list[Decision] = field(default_factory=list, compare=False)
 
     def share_out(self, work: WorkView) -> Decision:
@@ -350,7 +350,7 @@ def test_parts_are_really_harvested() -> None:
     """What is found is where was looked: rows in parts that are not probed are hardly found."""
     streams = lagged()
     seen: list[Decision] = []
-    found = streams.join(Watched(seen=seen), 0.2).replay(streams.tables)
+    found = streams.join(Monitored(seen=seen), 0.2).replay(streams.tables)
     # Rows of the first stream, which come last, in the window of the second.
     probed = np.mean(
         [np.asarray(d.probe.sub_windows)[0, 1] for d in seen[len(seen) // 2 :]], axis=0
@@ -391,7 +391,7 @@ def test_aligned_streams_are_harvested_too() -> None:
 
 @dataclass(frozen=True)
 class Knows(Grub):
-    """Is told how old the partners of the first stream's rows are, whatever was counted."""
+    """Is given how old the partners of the first stream's rows are, whatever was counted."""
 
     name: ClassVar[str] = "knows"
     age: float = 0.0

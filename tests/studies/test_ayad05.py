@@ -241,7 +241,7 @@ class TestUniform:
             least = 0.7 if "printed" in name else 0.95
             assert least < sample.work / allowed < 1.03
 
-    @pytest.mark.parametrize("name", ["coin-flip", "probe-no-insert", "told-probes"])
+    @pytest.mark.parametrize("name", ["coin-flip", "probe-no-insert", "given-probes"])
     def test_counts_are_right_on_average(self, name: str) -> None:
         truth = estimated = 0.0
         for seed in range(6):
@@ -265,10 +265,10 @@ class TestUniform:
         assert whole.chosen.tolist() == list(range(results.times.size))
         assert np.unique(whole.weight).tolist() == [1.0]
 
-    def test_a_sample_that_is_told_the_matches_is_uniform(self) -> None:
+    def test_a_sample_that_is_given_matches_the_matches_is_uniform(self) -> None:
         scenario = WorkScenario("none", duration=300.0)
         results = results_of(scenario)
-        sample = draw("told-results", scenario, 0.3)
+        sample = draw("given-results", scenario, 0.3)
         assert sample.weights.sum() == pytest.approx(results.times.size, rel=0.03)
         # Of frequent values no larger a share than of rare ones, early matches no more than late.
         taken = np.zeros(results.times.size, np.bool_)
@@ -282,7 +282,7 @@ class TestUniform:
     ) -> None:
         found = {(row.streams, row.contender): row for row in samples}
         for correlation in CORRELATIONS:
-            told = found[correlation, "told-results"]
+            told = found[correlation, "given-results"]
             assert told.count[1] < told.count[0]
             assert told.found[1] > told.found[0]
             biased = found[correlation, "max-subset"]
@@ -291,7 +291,7 @@ class TestUniform:
     def test_what_is_printed_misses_results_of_rare_values(self, samples: list[SampleRow]) -> None:
         found = {(row.streams, row.contender): row for row in samples}
         assert found["inverse", "printed-results"].count.min() > 0.3
-        assert found["inverse", "told-results"].count.max() < 0.1
+        assert found["inverse", "given-results"].count.max() < 0.1
 
 
 _FIXTURES = {

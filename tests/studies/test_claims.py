@@ -55,7 +55,7 @@ def test_a_longer_window_harms_until_expiry_and_not_age() -> None:
     found = {(row.minutes, row.contender): row.recall for row in rows_of("srivastava04-w1")}
     assert found[2.0, "until-expiry"] < 0.85 * found[1.5, "until-expiry"]
     assert found[2.0, "theory"] == pytest.approx(found[1.5, "theory"], rel=0.01)
-    assert found[2.0, "age-told"] > 0.85 * found[1.5, "age-told"]
+    assert found[2.0, "age-given"] > 0.85 * found[1.5, "age-given"]
 
 
 @pytest.mark.slow

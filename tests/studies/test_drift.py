@@ -109,5 +109,5 @@ def test_the_table_and_the_picture(rows: list[DriftRow], tmp_path: Path) -> None
     assert "Memory is 10%" in table.notes[0]
     STUDIES["drift"].draw(rows, tmp_path / "drift.svg")
     text = (tmp_path / "drift.svg").read_text()
-    for words in ("here they change", "AGE, told the first curve", "recall (% of the exact"):
+    for words in ("here they change", "AGE, given the first curve", "recall (% of the exact"):
         assert words in text

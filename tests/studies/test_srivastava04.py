@@ -109,7 +109,7 @@ class TestFigure6:
     def test_age_is_near_theory_and_above_until_expiry(self, trace_rows: list[MemoryRow]) -> None:
         for memory in (0.2, 0.6):
             theory = recall(trace_rows, "theory", memory)
-            assert recall(trace_rows, "age-told", memory) == pytest.approx(theory, rel=0.1)
+            assert recall(trace_rows, "age-given", memory) == pytest.approx(theory, rel=0.1)
             assert recall(trace_rows, "until-expiry", memory) < theory
 
     def test_memory_is_a_share_of_6000_rows(self, trace_rows: list[MemoryRow]) -> None:
@@ -119,7 +119,7 @@ class TestFigure6:
 class TestFigure7:
     def test_age_is_near_theory(self, shape_rows: list[MemoryRow]) -> None:
         for memory in (0.1, 0.5):
-            assert recall(shape_rows, "age-told", memory) == pytest.approx(memory, rel=0.1)
+            assert recall(shape_rows, "age-given", memory) == pytest.approx(memory, rel=0.1)
 
     @pytest.mark.parametrize("curve", ["INC", "DEC", "BELL"])
     def test_theory_grows_with_memory_up_to_everything(self, curve: str) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from penstock.bench.live.course import Course, course_of
 from penstock.bench.live.plan import trigger_for
-from penstock.bench.live.real_time import watch
+from penstock.bench.live.real_time import monitor
 from penstock.bench.live.stepping import is_warm, run_batches
 from penstock.bench.overload_figures import OverloadFigures
 from penstock.bench.overload_load import KEPT, STREAMS, OverloadLoad, boxed, count_triples
@@ -138,7 +138,7 @@ def bench_overload(
         ):
             with step(f"{words}, for {load.seconds} s ...") as tell:
                 frame = _stream(spark, plan, load, "rate")
-                watched = watch(
+                monitored = monitor(
                     frame,
                     folder / name,
                     trigger=trigger,
@@ -147,7 +147,7 @@ def bench_overload(
                     tell=tell,
                 )
                 time.sleep(_PAUSE)
-            courses[name] = course_of(words, watched, truth, load, waits=False)
+            courses[name] = course_of(words, monitored, truth, load, waits=False)
     return OverloadFigures(
         load=load,
         floor=speed.floor,

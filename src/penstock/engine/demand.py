@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FADES = 1.0 - 1.0 / 32
 # Standard deviations of a Poisson count by which a rate has jumped.
 _JUMP = 5.0
-# Parts of a life by which the ages of rows in memory are told.
+# Parts of a life by which rows in memory are grouped by age.
 _PARTS = 64
 
 _SAVED = (

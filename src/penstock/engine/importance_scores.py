@@ -91,7 +91,7 @@ class ImportanceScores:
         return min(stop, int(later[0])) if later.size else stop
 
     def is_redefined(self, at: int) -> bool:
-        """Say whether importance is redefined before an arrival; to be asked once."""
+        """Return whether importance is redefined before an arrival; true once."""
         if not self._places.size:
             return False
         passed = int(np.searchsorted(self._places, at, side="right"))

@@ -240,9 +240,9 @@ class LiveStream(StreamView):
         return StreamView(**known | changes)
 
 
-def match_rates(observer: Observer, s: int, values: Array, words: Integers) -> Floats:
+def match_rates(observer: Observer, s: int, values: Array, key_words: Integers) -> Floats:
     """Return the matches that rows can expect in a unit of time; NaN if nothing is known."""
     if observer.likeliness is None or not observer.rates.elapsed:
         return np.full(values.size, np.nan)
     rates = [observer.rates.of(o) for o in range(observer.turned.size)]
-    return observer.likeliness.per_time(s, values, words, rates)
+    return observer.likeliness.per_time(s, values, key_words, rates)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from penstock.engine.store import Lives
 from penstock.goals import LearningGoal
 
 if TYPE_CHECKING:
+    from penstock.engine.arrays import Array, Integers
     from penstock.engine.plan import Plan
     from penstock.strategies import Needs
+
+# Edges are searched for one by one if each has at least so many rows.
+_SPARSE = 64
 
 
 def lengths_of(plan: Plan) -> list[int | float]:
@@ -43,3 +50,16 @@ def _parts(plan: Plan, needs: Needs, name: str) -> int:
     if known.curve and name in known.curve:
         return len(known.curve[name])
     return needs.parts or known.parts
+
+
+def edges_of_parts(nows: Array, span: float, part: int) -> Integers:
+    """Return where parts of a life begin, in times that never go back, after a part of it."""
+    last = int(np.floor(nows[-1] / span))
+    if last - part > nows.size // _SPARSE:
+        parts = np.floor(nows / span)
+        return np.flatnonzero(np.diff(parts, prepend=part))
+    begins = [
+        bisect_left(range(nows.size), each, key=lambda at: int(np.floor(nows[at] / span)))
+        for each in range(part + 1, last + 1)
+    ]
+    return np.array(begins, np.int64)

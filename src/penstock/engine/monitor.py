@@ -82,9 +82,9 @@ class Monitor:
         raised = max(rule["threshold"], _FILL * rule["quota"] / alive)
         rule["threshold"] = min(1.0, raised)
 
-    def draws(self, s: int, times: Array, words: Integers, values: Array) -> Floats:
+    def draws(self, s: int, times: Array, key_words: Integers, values: Array) -> Floats:
         """Draw for rows of one stream, in time order: by their times, keys and places."""
-        keys = words
+        keys = key_words
         if self._plan.rule.kind != layout.EQUAL or is_hashed(self._plan):
             keys = bits(values)
         start = combine_hash(self._salt, np.int64(self._plan.spec.seed))

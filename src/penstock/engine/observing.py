@@ -7,16 +7,17 @@ leads to the same decisions.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.arrays import below
 from penstock.engine.kernels import layout
 from penstock.engine.kernels.monitoring import expose_all
 from penstock.engine.kernels.selection import select, selected_type
 from penstock.engine.likeliness import Likeliness
-from penstock.engine.lives import lengths_of
+from penstock.engine.lives import edges_of_parts, lengths_of
+from penstock.engine.model_comparison import compare_predictions, compare_samples
 from penstock.goals import LearningGoal
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.cluster_variance import ClusterVariance
@@ -24,7 +25,6 @@ from penstock.statistics.evidence import Evidence
 from penstock.statistics.fading import fade_together
 from penstock.statistics.outlook import Outlook, smoothed_curve
 from penstock.statistics.rates import Rates
-from penstock.strategies import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,37 +38,8 @@ if TYPE_CHECKING:
 
 # A half-life is no shorter than this, in lives.
 _SHORTEST = 0.5
-# Matches that are few, to compare predictions of them in proportion.
-_FEW = 5.0
 # Memory is divided again this often in the longest life.
 _DIVISIONS = 8
-# Edges are searched for one by one if each has at least so many rows.
-_SPARSE = 64
-# Of one match in a whole life: predictions are compared in proportion.
-_FLAT = Outlook(AgeCurve([1.0]), 1.0, np.ones(1), np.ones(1))
-
-
-def _edges(nows: Array, span: float, part: int) -> Integers:
-    """Return where parts of a life begin, in times that never go back, after a part of it."""
-    last = int(np.floor(nows[-1] / span))
-    if last - part > nows.size // _SPARSE:
-        parts = np.floor(nows / span)
-        return np.flatnonzero(np.diff(parts, prepend=part))
-    begins = [
-        bisect_left(range(nows.size), each, key=lambda at: int(np.floor(nows[at] / span)))
-        for each in range(part + 1, last + 1)
-    ]
-    return np.array(begins, np.int64)
-
-
-def _in_proportion(predicted: Floats, came: Floats, weights: Floats) -> Floats:
-    """Return predictions that add up to about what came: the order of rows goes by proportions.
-
-    With few matches less so. Of two or three rows it is mostly chance how many came, and how many
-    a model expected of them at their age is then most of what there is to tell it by.
-    """
-    said, found = float(np.sum(weights * predicted)), float(np.sum(weights * came))
-    return predicted * ((found + _FEW) / (said + _FEW))
 
 
 class Observer:
@@ -162,7 +133,9 @@ class Observer:
             self.turned[:] = self.now
             lives["now"] = np.floor(times[0] / lives["span"])
         nows = np.maximum.accumulate(np.maximum(times, self.now))
-        edges = [_edges(nows, lives["span"][s], int(lives["now"][s])) for s in range(lives.size)]
+        edges = [
+            edges_of_parts(nows, lives["span"][s], int(lives["now"][s])) for s in range(lives.size)
+        ]
         self._nows = nows
         self._edges = np.unique(np.concatenate(edges))
         return is_first
@@ -180,7 +153,7 @@ class Observer:
         return [(s, part) for s, part in enumerate(parts) if part > lives["now"][s]]
 
     def look_at(self, arrivals: Array, at: int, stop: int) -> None:
-        """Say how likely the rows of a piece are to match."""
+        """Set how likely the rows of a piece are to match."""
         if self.likeliness is None:
             return
         for s in range(self.turned.size):
@@ -220,8 +193,8 @@ class Observer:
             came = int(np.searchsorted(mine["at"], stop))
             self.rates.count(s, every * came)
             if came:
-                values, words = mine["value"][:came], mine["key_word"][:came]
-                self.likeliness.note(s, values, words, likely[:came])
+                values, key_words = mine["value"][:came], mine["key_word"][:came]
+                self.likeliness.note(s, values, key_words, likely[:came])
 
     def _mine(self, arrivals: Array, s: int, at: int, stop: int) -> Array:
         """List the arrivals of a stream that have a key."""
@@ -286,70 +259,24 @@ class Observer:
         if not places.size:
             return False
         entries = monitored[places]
-        changed = False
-        if self._models and self.trial is None and self.outlooks[s].curve.total > 0:
-            changed = self._compare_models(s, entries, now, fade)
+        changed, evidence, turned = False, self.evidence, float(self.turned[s])
+        is_predicted = self.trial is None and self.outlooks[s].curve.total > 0
+        if self._models and is_predicted and isinstance(evidence, Evidence):
+            changed = compare_predictions(
+                evidence, self._models, self.outlooks[s], memory, entries, (turned, now), fade
+            )
         memory.monitored["counted"][places] = entries["matches"]
         if self.likeliness is not None:
             rows = entries["row"]
-            words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
-            likely = self.likeliness.of(s, memory.rows["value"][rows], words)
+            key_words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
+            likely = self.likeliness.of(s, memory.rows["value"][rows], key_words)
             memory.monitored["likeliness"][places] = likely
         return changed
 
-    def _compare_models(self, s: int, entries: Array, now: float, fade: float) -> bool:
-        """Compare what models predicted for monitored rows; return whether another is followed."""
-        memory = self._store.memory
-        # What was known of a row's key when it came. What was seen since then includes what is
-        # to be predicted, and an arriving row has nothing of the kind.
-        known = memory.rows["likeliness"][entries["row"]]
-        likely = np.where(known > 0, known, np.maximum(entries["likeliness"], 0.0))
-        told = likely > 0
-        if not told.any():
-            return False
-        times, span = memory.rows["time"][entries["row"]], float(self.span(s))
-        since = np.maximum(times, self.turned[s])
-        passed = np.minimum((now - since) / span, float(memory.lives["parts"][s]))
-        gained = (entries["matches"] - entries["counted"]).astype(np.float64)
-        weights = 1.0 / entries["chance"]
-        weights /= weights.mean()
-        ages, counted = (since - times) / span, entries["counted"].astype(np.float64)
-        waiting = Rows(s, ages, likely, counted)
-        predicted = [each.expected(self.outlooks[s], waiting) * passed for each in self._models]
-        if not isinstance(self.evidence, Evidence):
-            return False
-        return self.evidence.add(
-            [_in_proportion(each[told], gained[told], weights[told]) for each in predicted],
-            gained[told],
-            weights[told],
-            fade,
-        )
-
     def compare_in_sample(self) -> None:
-        """Compare samples of clusters by the variance of totals, as the rows in memory tell it.
-
-        Their results so far are what is added up: as many as they are old.
-        """
-        memory, retention = self._store.memory, self._store.retention
-        sizes: list[list[Floats]] = [[] for _ in self._models]
-        totals, weights = [], []
-        for s in range(self.turned.size):
-            rows = self._store.in_queue(s)
-            chances, rated = retention.chances(memory, rows), retention.sizes(memory, rows)
-            if not rows.size or chances is None or rated is None:
-                continue
-            totals.append(memory.rows["matches"][rows].astype(np.float64))
-            weights.append(1.0 / chances)
-            waiting = Rows(s, np.ones(rows.size), rated, totals[-1])
-            for number, model in enumerate(self._models):
-                sizes[number].append(np.maximum(model.expected(_FLAT, waiting), 1e-12))
-        if self.cluster_choice is not None and totals:
-            self.cluster_choice.compare(
-                np.concatenate(totals),
-                np.concatenate(weights),
-                [np.concatenate(each) for each in sizes],
-                float(sum(each.size for each in totals)),
-            )
+        """Compare samples of clusters, where rows are sampled."""
+        if self.cluster_choice is not None:
+            compare_samples(self.cluster_choice, self._models, self._store)
 
     def _outlook(self, s: int) -> Outlook:
         memory = self._store.memory
@@ -386,8 +313,7 @@ class Observer:
 
     def is_division_due(self, s: int, steps: int) -> bool:
         """Return whether to divide memory again, once a stream has gone on by some parts."""
-        records = self._store.memory.lives
-        lives = self._lives()
+        records, lives = self._store.memory.lives, self._lives()
         every = max(1, int(records["parts"][s]) // _DIVISIONS)
         due = int(records["now"][s]) % every == 0 or steps > every
         return s == lives.index(max(lives)) and due
@@ -451,8 +377,8 @@ class Observer:
         rows = self._store.in_queue(s)
         rows = rows[memory.rows["likeliness"][rows] == 0.0]
         if rows.size and self._store.retention.keeps_likeliness:
-            words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
-            memory.rows["likeliness"][rows] = known.of(s, memory.rows["value"][rows], words)
+            key_words = memory.slots[memory.rows["slot"][rows], layout.KEY_WORD]
+            memory.rows["likeliness"][rows] = known.of(s, memory.rows["value"][rows], key_words)
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on where the saved one stopped."""
@@ -464,10 +390,7 @@ class Observer:
         if self.likeliness is not None:
             self.likeliness.restore(saved)
         if self.trial is not None:
-            prefix = "trial."
-            self.trial.restore(
-                {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
-            )
+            self.trial.restore(below(saved, "trial."))
         for s in range(self.turned.size):
             self.outlooks[s] = Outlook(
                 AgeCurve(saved[f"outlook.{s}.curve"]),

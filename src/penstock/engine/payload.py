@@ -1,8 +1,8 @@
-"""One stream's payload: whole rows, as Arrow tables in time-ordered sub-windows.
+"""One stream's payload: whole rows, as Arrow tables in time-ordered row groups.
 
-The kernels know a row's payload only by a reference: the number of a sub-window and a place in
-it. A sub-window never changes once it is made, so it is saved only once. Rows that leave memory
-leave gaps. When half of a sub-window is gaps, its other rows are moved into a new one.
+The kernels know a row's payload only by a reference: the number of a row group and a place in
+it. A row group never changes once it is made, so it is saved only once. Rows that leave memory
+leave gaps. When half of a row group is gaps, its other rows are moved into a new one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Floats, Indices, Integers, Mask
     from penstock.engine.store import Store
 
-# Rows and bytes of a sub-window at most, unless one row is larger: a few megabytes as a rule, which
+# Rows and bytes of a row group at most, unless one row is larger: a few megabytes as a rule, which
 # is a good size for state stores.
 MOST_ROWS = 1 << 15
 MOST_BYTES = 1 << 26
@@ -35,12 +35,12 @@ _SIZES = -1
 
 
 @dataclass
-class SubWindow:
+class RowGroup:
     """Consecutive rows, with what the kernels need again after a restart."""
 
     serial: int  # never used twice
     table: pa.Table
-    rows: Indices  # where each row is, or was, in the kernels\' memory
+    rows: Indices  # where each row is, or was, in the kernels' memory
     arrival_numbers: Integers
     likeliness: Floats
     ratings: Floats | None = None  # what rows are kept in order by, where that never changes
@@ -54,7 +54,7 @@ class SubWindow:
 
 
 class Payload:
-    """One stream's sub-windows, and the batch that is being joined."""
+    """One stream's row groups, and the batch that is being joined."""
 
     def __init__(self, store: Store, stream: int, schema: pa.Schema) -> None:
         self._store = store
@@ -64,17 +64,17 @@ class Payload:
         self._batch_size = 0
         self._widest = 0  # row of the batch
         self._looked_up: dict[int, Floats] = {}  # of the batch
-        self.sub_windows: dict[int, SubWindow] = {}  # by number, the oldest first
+        self.sub_windows: dict[int, RowGroup] = {}  # by number, the oldest first
 
     def live(self, number: int) -> Mask:
-        """Return which rows of a sub-window are still in memory."""
+        """Return which rows of a row group are still in memory."""
         rows = self.sub_windows[number].rows
         live = np.empty(rows.size, np.bool_)
         find_live(self._store.memory.of_any_kind, rows, number, self._stream, live)
         return live
 
     def count_live(self, number: int) -> int:
-        """Count the rows of a sub-window that are still in memory."""
+        """Count the rows of a row group that are still in memory."""
         dead = int(self._store.memory.dead[self._stream, number])
         return self.sub_windows[number].rows.size - dead
 
@@ -132,7 +132,7 @@ class Payload:
         return found
 
     def _known_of(self, number: int, key: int, compute: Callable[[pa.Table], Floats]) -> Floats:
-        """Return the numbers of all rows of the batch, or of a sub-window."""
+        """Return the numbers of all rows of the batch, or of a row group."""
         known, table = self._looked_up, self.batch
         if number:
             known, table = self.sub_windows[number].looked_up, self.sub_windows[number].table
@@ -157,10 +157,10 @@ class Payload:
         self.begin(self.batch.schema.empty_table())
         self.tidy()
 
-    def refill(self, serial: int, table: pa.Table, live: Mask) -> SubWindow:
-        """Put back a saved sub-window; its rows and their arrival numbers are filled in later."""
+    def refill(self, serial: int, table: pa.Table, live: Mask) -> RowGroup:
+        """Put back a saved row group; its rows and their arrival numbers are filled in later."""
         number = self._free_number()
-        window = SubWindow(
+        window = RowGroup(
             serial,
             table,
             np.zeros(live.size, np.int32),
@@ -173,18 +173,18 @@ class Payload:
         return window
 
     def number_of(self, serial: int) -> int:
-        """Return the number of the sub-window with a serial."""
+        """Return the number of the row group with a serial."""
         return next(n for n, window in self.sub_windows.items() if window.serial == serial)
 
     def _add(self, rows: Indices, widest: int, table_of: Callable[[Integers], pa.Table]) -> None:
-        """Make a sub-window; `table_of` returns its table by the places where rows were before."""
+        """Make a row group; `table_of` returns its table by the places where rows were before."""
         number = self._free_number()
         memory = self._store.memory
         memory.dead[self._stream, number] = 0
         before, arrival_numbers = np.empty((2, rows.size), np.int64)
         likeliness = np.empty(rows.size)
         settle(memory.of_any_kind, rows, number, before, arrival_numbers, likeliness)
-        self.sub_windows[number] = SubWindow(
+        self.sub_windows[number] = RowGroup(
             self.next_serial,
             table_of(before),
             rows,
@@ -201,7 +201,7 @@ class Payload:
         return number
 
     def tidy(self) -> None:
-        """Drop empty sub-windows, and merge neighbours that are small or full of gaps."""
+        """Drop empty row groups, and merge neighbours that are small or full of gaps."""
         for number in [n for n in self.sub_windows if not self.count_live(n)]:
             del self.sub_windows[number]
         for group in _groups(
@@ -213,7 +213,7 @@ class Payload:
             self._join(group)
 
     def _join(self, numbers: list[int]) -> None:
-        """Move the live rows of neighbouring sub-windows into one that replaces them."""
+        """Move the live rows of neighbouring row groups into one that replaces them."""
         lives = [self.live(n) for n in numbers]
         windows = [self.sub_windows[n] for n in numbers]
         table = pa.concat_tables(
@@ -250,9 +250,9 @@ def _sizes_as_floats(table: pa.Table) -> Floats:
 def _groups(windows: list[tuple[int, int, int, int]]) -> list[list[int]]:
     """Return which runs of (number, rows, live rows, bytes per row) to merge, the oldest first.
 
-    A sub-window is full of gaps if it has lost half of its rows. The newest ones are merged while
+    A row group is full of gaps if it has lost half of its rows. The newest ones are merged while
     each is no larger than all after it together, like carries in binary counting. So every row is
-    moved log(n) times at most, and at most log(n) sub-windows are small.
+    moved log(n) times at most, and at most log(n) row groups are small.
 
     >>> _groups(
     ...     [

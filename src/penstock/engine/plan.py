@@ -37,9 +37,9 @@ _OPERATORS = {
     ">": layout.GREATER,
 }
 
-# Sub-windows that `Compare` indexes per longest window: enough to skip most of what is out of
+# Time slices that `Compare` indexes per longest window: enough to skip most of what is out of
 # reach in time, few enough that looking them up costs nothing beside reading them.
-_SUB_WINDOWS = 16
+_TIME_SLICES = 16
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,14 @@ class Plan:
 
     @property
     def span(self) -> int | float:
-        """Length of an indexed sub-window; 0 if the index has none."""
+        """Length of a time slice of the index; 0 if the index has none."""
         if self.rule.kind != layout.COMPARE or self.has_row_windows:
             return 0
         longest = max(side.window for side in self.sides)
-        return longest / _SUB_WINDOWS if self.time.dtype.kind == "f" else longest // _SUB_WINDOWS
+        return longest / _TIME_SLICES if self.time.dtype.kind == "f" else longest // _TIME_SLICES
 
     def tick(self, s: int) -> int | float:
-        """How far a stream's time must go for all shards to be told."""
+        """How far a stream's time must go until it is sent to all shards."""
         reach = max((side.window for side in self.sides if not side.last_rows), default=0)
         reach = reach or 16 * (self.time.units_per_second or 1)
         reach = min(reach, self.sides[s].max_ahead or reach)

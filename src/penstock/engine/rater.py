@@ -211,14 +211,14 @@ class Rater:
             rows = self._store.in_queue(s)
             if not rows.size or self._is_given[s]:
                 continue
-            words = memory.slots[memory.rows["slot"][rows], KEY_WORD]
+            key_words = memory.slots[memory.rows["slot"][rows], KEY_WORD]
             zeros = np.zeros(rows.size)
             waiting = Rows(
                 s,
                 zeros,
                 np.ones(rows.size),
                 zeros,
-                rates(s, memory.rows["value"][rows], words),
+                rates(s, memory.rows["value"][rows], key_words),
                 draws=partial(np.full, rows.size, 0.5),
             )
             ratings = self._strategy.rate(view(), waiting)

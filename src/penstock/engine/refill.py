@@ -29,14 +29,14 @@ class Part:
 
     arrivals: Array
     arrival_numbers: Integers
-    numbers: Integers  # of their sub-windows, and their places in them
+    numbers: Integers  # of their row groups, and their places in them
     places: Integers
 
 
 def refill_stream(
     operator: Operator, s: int, serials: list[int], data: Mapping[str, bytes]
 ) -> Part:
-    """Read the rows of one stream that come back into memory, from its sub-windows' chunks."""
+    """Read the rows of one stream that come back into memory, from its row groups' chunks."""
     plan, side, payload = operator.plan, operator.plan.sides[s], operator.payloads[s]
     record = arrival_type(plan.time.dtype, plan.values.dtype)
     parts = [Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
@@ -55,14 +55,14 @@ def refill_stream(
             window.ratings = saved_table["rating"].to_numpy()
         places = np.flatnonzero(live)
         arrivals = np.zeros(places.size, record)
-        words, values, _ = read_keys(
+        key_words, values, _ = read_keys(
             plan, side, table, operator.coder, hashes=operator.monitor is not None
         )
         times, _ = plan.time.read(table.column(side.time))
         number = payload.number_of(serial)
         arrivals["stream"] = s
         arrivals["time"] = times[places]
-        arrivals["key_word"] = words[places]
+        arrivals["key_word"] = key_words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
         if operator.limits.in_bytes:

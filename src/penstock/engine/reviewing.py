@@ -6,27 +6,27 @@ stream's life has gone by. In between the engine does what was decided last.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.engine.acting import act_on, resume
 from penstock.engine.arrays import below
-from penstock.engine.decision_checks import check_goal, check_same_order, check_sub_windows
+from penstock.engine.decision_checks import check_goal, check_same_order
 from penstock.engine.decision_state import from_arrays, to_arrays
+from penstock.engine.grading import Grader
 from penstock.engine.kernels.layout import TICK
 from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
 from penstock.engine.measured_fits import noted
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
-from penstock.engine.retention.base import Retention
-from penstock.engine.retention.table import retention_for
+from penstock.engine.retention.table import keep_all, retention_for
 from penstock.engine.row_fields import PREDICTED_FIT
 from penstock.engine.shed_steps import ShedSteps
 from penstock.engine.store import ROW_OVERHEAD
 from penstock.engine.trials import trial_of
-from penstock.strategies import Oldest, Rows, ScoringStrategy, Strategy, combine, strategies_of
+from penstock.strategies import Strategy, combine, strategies_of
 from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
+    from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.statistics.allotment import QualityCurve
@@ -58,7 +59,7 @@ def retention_of(
     """Return the retention that strategies want: they decide, before the first row."""
     budget = plan.spec.budget
     if budget is not None and not budget.limits_memory and not plan.is_sample:
-        return Retention(Oldest(), parts)  # no row has to go before it expires
+        return keep_all(parts)
     order = strategies[0].decide(first_view(plan, room)).retain.order
     return retention_for(order)(order, parts)
 
@@ -111,9 +112,10 @@ class Reviewer:
         self.observer: Observer | None = None
         if needs.statistics:
             lead = strategies[0]
-            models = needs.models or ((lead,) if isinstance(lead, ScoringStrategy) else ())
+            models = needs.models or lead.models
             trial = trial_of(plan, lead, store)
             self.observer = Observer(plan, needs, models, store, coder, rows, trial)
+        self._grader = Grader(self.observer, strategies[-1], needs)
         self._work = work
         self._sources = Sources(plan, store, self.observer, self._rater, needs, work)
         self._piece: tuple[int, Integers | None, Floats | None] = (0, None, None)
@@ -175,7 +177,7 @@ class Reviewer:
         return self.observer.next_edge(at, stop)
 
     def begin_piece(self, arrivals: Array, at: int, stop: int) -> None:
-        """Decide again if a part of a life has gone by, and say what is made of rows to come."""
+        """Decide again if a part of a life has gone by, and set the steps of the rows to come."""
         if self._work is not None and self._work.pace.rests:
             places = self._places_observed(self._work.pace.every, at, stop)
             self._sampled.append(arrivals[places])
@@ -192,7 +194,7 @@ class Reviewer:
                 self._rater.rate_piece(view, observer, arrivals, partial(match_rates, observer))
         grades, fitting = None, None
         if self.decision.sheds_arrivals or self.steps.has_shed or self._work is not None:
-            grades, fitting = self._graded(at, stop)
+            grades, fitting = self._grader.graded(at, stop)
         if fitting is not None and self._work is not None and self._work.fits is not None:
             arrivals[PREDICTED_FIT][at:stop] = noted(fitting)
         self.steps.set(arrivals, at, stop, self.decision, grades)
@@ -218,31 +220,9 @@ class Reviewer:
         observer = self.observer
         if observer is not None and self._rater.rates_pieces:
             observer.look_at(rows, 0, rows.size)
-        self._work.note(rows, *self._graded(0, rows.size))
+        self._work.note(rows, *self._grader.graded(0, rows.size))
         if observer is not None:
             observer.end_sampled_piece(self._reached, rows.size, self._work.pace.every)
-
-    def _graded(self, at: int, stop: int) -> tuple[Integers | None, Floats | None]:
-        """Return the grades of a piece's rows, and the shares of the other stream that fit them."""
-        observer = self.observer
-        if observer is None or observer.likeliness is None:
-            return None, None
-        grades = np.zeros(stop - at, np.int64)
-        expected = np.zeros(stop - at) if self._needs.match_rates else None
-        total = sum(observer.rates.of(s) for s in observer.coming)
-        for s, (mine, likely) in observer.coming.items():
-            values, words = mine["value"], mine["key_word"]
-            zeros = np.zeros(mine.size)
-            rows = Rows(s, zeros, likely, zeros, all_per_time=total)
-            if expected is not None:
-                there = match_rates(observer, s, values, words)
-                expected[mine["at"] - at] = there / max(observer.rates.of(1 - s), 1e-300)
-                rows = replace(rows, matches_per_time=there)
-            if self._needs.own_rates:
-                here = match_rates(observer, 1 - s, values, words)
-                rows = replace(rows, like_it_per_time=here)
-            grades[mine["at"] - at] = self._strategies[-1].grade(rows)
-        return grades, expected
 
     def end_piece(self, arrivals: Array, at: int, stop: int) -> None:
         """Note the rows that came."""
@@ -256,7 +236,7 @@ class Reviewer:
         grades = None if grades is None else grades[own]
         fitting = None if fitting is None else fitting[own]
         if self.steps.has_shed:
-            self.steps.note(arrivals, at, stop, self._match_rates(rows, fitting))
+            self.steps.note(arrivals, at, stop, self._grader.match_rates(rows, fitting))
         if self._work is not None:
             self._work.note(rows, grades, fitting)
         if self.observer is not None:
@@ -265,14 +245,6 @@ class Reviewer:
                 self.observer.trial.take(arrivals, at, stop, self.observer.coming, matters)
             self.observer.end_piece(arrivals, at, stop)
             self._rater.end_piece(self.observer, stop)
-
-    def _match_rates(self, rows: Array, fitting: Floats | None) -> Floats | None:
-        """Return the matches that rows can expect in a unit of time; None if shed by lot."""
-        if self.observer is None or fitting is None:
-            return None
-        other = np.array([self.observer.rates.of(1 - s) for s in range(2)])
-        rates: Floats = fitting * other[rows["stream"]]
-        return rates
 
     def review(self, limit: int) -> None:
         """Take in what was observed and decide; called after every so many arrivals."""
@@ -344,7 +316,7 @@ class Reviewer:
             observer.compare_in_sample()
         if is_due:
             changed |= observer.settle()
-        # If another model is followed, all streams are seen with other eyes.
+        # If another model is followed, the rows of all streams are rated again.
         turned = tuple(range(len(self._plan.sides))) if changed else (s,)
         self._decide(turned, is_division_due=is_due)
         self._apply(turned)
@@ -387,21 +359,8 @@ class Reviewer:
 
     def _apply(self, turned: Sequence[int]) -> None:
         """Set what the compiled loop acts on."""
-        decision = self.decision
-        store = self._store
-        rule = store.memory.rule
-        if decision.retain.shares is not None:
-            store.memory.streams["share"] = decision.retain.shares
-        rule["emits_drawn"] = decision.emit.only_drawn
-        rule["sheds"] = decision.sheds_arrivals or self.steps.has_shed
-        if decision.probe.sub_windows is not None or rule["sub_windows"][0]:
-            check_sub_windows(decision.probe.sub_windows, len(self._plan.sides))
-            probed, whole = decision.probe.sub_windows, decision.probe.whole
-            counted = None
-            if self._limits_memory and probed is not None:
-                counted = store.count_parts(probed)
-            store.set_sub_windows(probed, whole, counted)
-        store.retention.apply(store.memory, decision.retain.order, turned)
+        has_shed, limits_memory = self.steps.has_shed, self._limits_memory
+        act_on(self._store, self.decision, turned, has_shed=has_shed, limits_memory=limits_memory)
 
     # --- State
 
@@ -435,10 +394,7 @@ class Reviewer:
             return
         if same_rows:
             self._rater.restore(below(saved, "rater."))
-        self.decisions = [
-            from_arrays(below(saved, f"decision.{number}."))
-            for number in range(len(self._strategies))
-        ]
+        self.decisions = self._decisions_in(saved)
 
     def take_over(self, rows: int, payloads: Sequence[Payload], *, rates: bool) -> None:
         """Decide by what is known, and keep all rows in the order of that.
@@ -460,18 +416,16 @@ class Reviewer:
         self.steps.restore(below(saved, "steps."))
         self._limit = int(saved["limit"][0])
         self._rater.restore(below(saved, "rater."))
-        self.decisions = [
-            from_arrays(below(saved, f"decision.{number}."))
-            for number in range(len(self._strategies))
-        ]
+        self.decisions = self._decisions_in(saved)
         if self.observer is not None:
             self.observer.restore(below(saved, "observer."))
         self.decision = self._combined()
         if self._work is not None:
             self._work.resume(self.decision)
         self._rating_view = None
-        self._store.memory.rule["sheds"] = self.decision.sheds_arrivals or self.steps.has_shed
-        self._store.memory.rule["emits_drawn"] = self.decision.emit.only_drawn
-        probe = self.decision.probe
-        self._store.set_sub_windows(probe.sub_windows, probe.whole, saved.get("parts_probed"))
-        self._store.retention.resume(self._store.memory, self.decision.retain.order)
+        parts_probed = saved.get("parts_probed")
+        resume(self._store, self.decision, parts_probed, has_shed=self.steps.has_shed)
+
+    def _decisions_in(self, saved: Mapping[str, Array]) -> list[Decision]:
+        numbers = range(len(self._strategies))
+        return [from_arrays(below(saved, f"decision.{number}.")) for number in numbers]

@@ -1,9 +1,8 @@
 """What the field `likeliness` of a row means: four things, of which a join has one.
 
 A row in memory is one cache line of 64 bytes with no room for a further number, and no join needs
-two of these at a time. So they share a field, and Python code names the one that it means. The
-compiled loop has the field's own name, except in two places: `row_windows` of
-`engine.retention` reads row numbers, and `residence_priority` reads initial priorities.
+two of these at a time. So they share a field, and code names the one that it means, compiled code
+as well. What only copies the field has its own name (decision 81).
 
 ================  ==================================================================================
 name              in which joins

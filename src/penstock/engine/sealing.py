@@ -18,7 +18,7 @@ class Seal(NamedTuple):
 
     checksum: int
     size: int
-    gone: int = 0  # rows of the sub-window that had left memory
+    gone: int = 0  # rows of the row group that had left memory
 
 
 def seal_up(data: bytes) -> bytes:

@@ -111,7 +111,7 @@ class SharedMemory:
     def curve(
         self, join: str, before: list[float], now: list[float], rule: SharingRule
     ) -> QualityCurve | None:
-        """Return what is made of numbers of rows, by what was learned of the streams."""
+        """Return the quality by numbers of rows, from what was learned of the streams."""
         operator = self._operators[join]
         curve = None if operator.reviewer is None else operator.reviewer.quality()
         alive = self._alive(operator, before, now)
@@ -189,7 +189,7 @@ class SharedProcessor:
     def curve(
         self, join: str, before: list[float], now: list[float], rule: SharingRule
     ) -> QualityCurve | None:
-        """Return what is made of shares, by what was counted recently."""
+        """Return the recall by shares of a core, from what was counted recently."""
         del join, rule
         passed = dict(zip(_COUNTED, np.array(now) - np.array(before), strict=True))
         elapsed = passed["time"]

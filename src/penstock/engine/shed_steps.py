@@ -71,7 +71,7 @@ class ShedSteps:
         )
 
     def draw_when_needed(self, draw: Callable[[], None]) -> None:
-        """Say how to draw for the rows of a batch."""
+        """Set how to draw for the rows of a batch."""
         self._draw = draw
         if self._draws_always:
             self._draw_now()
@@ -84,7 +84,7 @@ class ShedSteps:
     def set(
         self, arrivals: Array, at: int, stop: int, decision: Decision, grades: Integers | None
     ) -> None:
-        """Say which steps arrivals[at:stop] leave out, if any were ever left out."""
+        """Set which steps arrivals[at:stop] leave out, if any were ever left out."""
         if not decision.sheds_arrivals and not self.has_shed:
             return
         if not self.has_shed:

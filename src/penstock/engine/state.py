@@ -4,7 +4,7 @@
 chunk                     holds
 ========================  =====================================================================
 ``head``                  clocks, counters, and the others' checksums; always rewritten
-``rows/STREAM/SERIAL``    a sub-window: its payload as Arrow IPC; written once, never changed
+``rows/STREAM/SERIAL``    a row group: its payload as Arrow IPC; written once, never changed
 ``live/STREAM/SERIAL``    which of its rows are still in memory, a bit each; only if some left
 ``learned``               what was learned of the streams, and of the rows; only with a budget
 ``learned/NUMBER``        what has changed of it since, one after the other
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from penstock.engine.arrays import Array
-    from penstock.engine.payload import Payload, SubWindow
+    from penstock.engine.payload import Payload, RowGroup
     from penstock.engine.plan import Plan
 
 _LEARNED = "learned"
@@ -320,7 +320,7 @@ def _changes(head: dict[str, Any], plan: Plan, shard: int, shards: int) -> froze
     return changed
 
 
-def _write_window(window: SubWindow) -> bytes:
+def _write_window(window: RowGroup) -> bytes:
     # A copy, as a slice may have anything behind its nulls and after its last bit.
     table = window.table.take(pa.array(np.arange(window.table.num_rows)))
     struct = as_struct(table, pa.struct(list(table.schema)))

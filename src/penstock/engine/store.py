@@ -301,7 +301,7 @@ class Store:
         rebuild(self.memory.of_any_kind)
 
     def reserve_sub_windows(self, number: int) -> None:
-        """Make room to count the dead of sub-windows up to a number."""
+        """Make room to count the dead of row groups up to a number."""
         dead = self.memory.dead
         if number < dead.shape[1]:
             return
@@ -331,7 +331,7 @@ class Store:
 
 
 def _span(plan: Plan) -> Array:
-    """Return the length of an indexed sub-window, and how wrong a bound of times can be.
+    """Return the length of a time slice of the index, and how wrong a bound of times can be.
 
     2**-49 is 16 units in the last place: more than the sum of a time and a window is wrong by.
     """

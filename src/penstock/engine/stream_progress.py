@@ -1,4 +1,4 @@
-"""How far each stream's time has come in a batch, as every shard is told.
+"""How far each stream's time has come in a batch: sent to every shard.
 
 A shard may get none of a stream's rows. Without this it would not know that time has passed, and
 would keep the other streams' rows for ever. Whether a time is too far ahead must also be decided

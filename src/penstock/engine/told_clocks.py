@@ -1,11 +1,11 @@
-"""Clocks of streams that are results of other joins: told by these joins, not read from the rows.
+"""Clocks of streams that are results of other joins: given by these joins, not read from the rows.
 
 Results come in any order of time, and may not come for long. So the time of the newest one does not
 say how far such a stream is. The join below knows from which time on it can still give results, and
-says so with every micro-batch.
+sends that time with every micro-batch.
 
 The loop lets rows of other streams expire by each stream's clock less its lateness. Here the
-lateness of such a stream is set before every batch, so that the difference is what was told.
+lateness of such a stream is set before every batch, so that the difference is that time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROUNDING = 2.0**-50
 
 
 def settled_until(plan: Plan, alignment: Alignment) -> list[int | float | None]:
-    """Return the time before which each stream that is told has no more rows; None if unknown.
+    """Return the time before which each stream of results has no more rows; None if unknown.
 
     To be called before a batch. Where rows wait for the slowest stream, those that wait count.
     """
@@ -50,10 +50,10 @@ def wait_for_results(
     settled: Sequence[int | float | None],
     ticks: Sequence[Array],
 ) -> list[Array]:
-    """Set the lateness of streams that are told, for a batch of which the times are known.
+    """Set the lateness of streams of results, for a batch of which the times are known.
 
     What was settled before the batch holds until its end: the batch has rows from then on. Returns
-    the ticks of the streams' progress with one more for each that is told: at its greatest time, so
+    the ticks of the streams' progress with one more for each of these: at its greatest time, so
     that the loop looks at what may expire, also if no results come.
     """
     ticked = list(ticks)

@@ -13,7 +13,7 @@ from penstock.errors import SpecificationError, must
 from penstock.statistics.contest import Contest
 from penstock.statistics.fading import fade_together
 from penstock.statistics.trial_division import TrialDivision
-from penstock.strategies import ScoringStrategy
+from penstock.strategies.base import TriedModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,10 +48,10 @@ def trial_of(plan: Plan, strategy: Strategy, store: Store) -> Trial | None:
     SpecificationError
         If one of the models does not score rows.
     """
-    models = [each for each in strategy.tried if isinstance(each, ScoringStrategy)]
+    models = [each for each in strategy.tried if isinstance(each, TriedModel)]
     if len(models) < len(strategy.tried):
         hint = "derive it from penstock.strategies.ScoringStrategy (docs/extending.md)"
-        others = [each for each in strategy.tried if not isinstance(each, ScoringStrategy)]
+        others = [each for each in strategy.tried if not isinstance(each, TriedModel)]
         raise SpecificationError(
             must(f'Needs.tried of "{strategy.name}"', "models that score rows", others[0], hint)
         )
@@ -77,7 +77,7 @@ class Trial:
     def __init__(
         self,
         plan: Plan,
-        models: Sequence[ScoringStrategy],
+        models: Sequence[TriedModel],
         spans: Sequence[float],
         parts: Sequence[int],
     ) -> None:
@@ -135,12 +135,12 @@ class Trial:
             Of each stream what results of these rows matter; left out if all matter alike.
         """
         rows = arrivals[start:stop]
-        words = np.zeros(rows.size, np.int64)
+        key_words = np.zeros(rows.size, np.int64)
         likely, mattering = np.ones(rows.size), np.ones(rows.size)
         for s, (mine, expected) in coming.items():
             came = int(np.searchsorted(mine["at"], stop))
             places = mine["at"][:came] - start
-            words[places] = mine["value" if self._by_value else "key_word"][:came]
+            key_words[places] = mine["value" if self._by_value else "key_word"][:came]
             likely[places] = expected[:came]
             if s in matters:
                 mattering[places] = matters[s][:came]
@@ -149,7 +149,7 @@ class Trial:
             rows["time"].astype(np.float64),
             np.where(rows["blank"] == 0, rows["stream"], NOTHING).astype(np.int32),
             np.ascontiguousarray(rows["draw"]),
-            words,
+            key_words,
             likely,
             np.clip(mattering, 0.0, _MOST),
         )
@@ -159,9 +159,9 @@ class Trial:
         trials, settings = self._trials, self._trials.trial[0]
         trials.room[:] = max(room, 1)
         used = self._used_keys()
-        words = np.ascontiguousarray(trials.keys["word"][used])
+        key_words = np.ascontiguousarray(trials.keys["word"][used])
         for s in range(2):
-            trials.keys["likely"][used, s] = likeliness.of(s, words, words)
+            trials.keys["likely"][used, s] = likeliness.of(s, key_words, key_words)
         ghosts = _GHOSTS - int(settings["free"])
         is_long_ago = self._raised == -np.inf or settings["now"] - self._raised >= life
         if settings["rate"] < 1.0 and ghosts < _FEW * _GHOSTS and is_long_ago:
@@ -313,12 +313,12 @@ class Trial:
         settings["number"] = saved["number"][0]
         for name in trials.ghosts.dtype.names or ():
             trials.ghosts[name][:count] = saved[f"ghosts.{name}"]
-        words = saved["words.word"].size
+        used = saved["words.word"].size
         for name in trials.keys.dtype.names or ():
-            trials.keys[name][:words] = saved[f"words.{name}"]
+            trials.keys[name][:used] = saved[f"words.{name}"]
         settings["free"] -= count
-        settings["free_keys"] -= words
-        trial_memory.find_again(trials, count, words)
+        settings["free_keys"] -= used
+        trial_memory.find_again(trials, count, used)
         held = np.zeros(trials.listed.shape, np.bool_)
         held[:count] = saved["held"]
         trial_memory.hold_again(trials, held)

@@ -84,7 +84,7 @@ def _results(metrics: Metrics) -> str:
 
 
 def _why_unknown(metrics: Metrics) -> str:
-    """Say why there is no recall."""
+    """Return why there is no recall."""
     if metrics.unseen:
         rows = counted(metrics.unseen, "arrival")
         return f"{rows} had no chance to be compared with all rows in memory"
@@ -124,7 +124,7 @@ def _held(metrics: Metrics) -> str:
 
 
 def _work(metrics: Metrics) -> str:
-    """Say how much of the work that was allowed was done, and how much was wanted."""
+    """Return how much of the work that was allowed was done, and how much was wanted."""
     if not metrics.timed_shards or not metrics.work_allowed:
         return ""
     said = f"{percent(metrics.work / metrics.work_allowed)} of what the CPU budget allows"
@@ -154,7 +154,7 @@ def _unused_rows(metrics: Metrics) -> str:
 
 
 def _waiting(metrics: Metrics) -> str:
-    """Say what waits for the slowest stream, and for which."""
+    """Return what waits for the slowest stream, and for which."""
     rows = _count(metrics, "waiting")
     if not rows:
         return ""
@@ -171,7 +171,7 @@ def _strategy(metrics: Metrics) -> str:
 
 
 def _advice(metrics: Metrics) -> list[str]:
-    """Say what to change, what matters most first."""
+    """Return what to change, the most important first."""
     said = [
         *_advice_on_memory(metrics),
         *_advice_on_work(metrics),

@@ -43,7 +43,7 @@ class Places:
         self._tokens = tokens
 
     def of(self, node: exp.Expr) -> int:
-        """Return where an expression begins; 0 if that cannot be told."""
+        """Return where an expression begins; 0 if that is not known."""
         starts = [each.meta["start"] for each in node.walk() if "start" in each.meta]
         spelled = Spark4().tokenize(spell(node))
         first = spelled[0].text.upper() if spelled else ""

@@ -35,7 +35,7 @@ MakeRows: TypeAlias = Callable[[pa.Table], pa.Table]
 
 @dataclass(frozen=True)
 class Feed:
-    """What is made of a join's results.
+    """How a join's results become the rows of another join, or of the query.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Feed:
     keys
         Name, member and column of each further column; None and None for a whole number.
     joins
-        Whether another join takes them, which has to be told how far this one has come.
+        Whether another join takes them, which needs to know how far this one has come.
     """
 
     rows: MakeRows
@@ -124,7 +124,7 @@ class RowUnpacker:
 
 
 def split_told(plan: Plan, table: pa.Table) -> tuple[pa.Table, int | float | None]:
-    """Return the rows of a stream of results, and the time that its source has told."""
+    """Return the rows of a stream of results, and the time that its source has sent."""
     last = table.column(table.num_columns - 1)
     rows = table.select(range(table.num_columns - 1)).filter(last.is_null())
     times, good = plan.time.read(last)

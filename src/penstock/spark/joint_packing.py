@@ -1,7 +1,7 @@
 """Rows of a workload's streams on their way into the operator: packed once for several joins.
 
 A stream that several joins read is packed once for each way in which its rows are sent to shards:
-joins on the same columns share the packed rows. How far the stream has come each join is told by
+joins on the same columns share the packed rows. How far the stream has come is sent to each join by
 itself, as windows differ.
 """
 

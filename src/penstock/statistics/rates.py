@@ -50,9 +50,9 @@ class Rates:
         """Time observed, faded."""
         return self._elapsed
 
-    def count(self, stream: int, tuples: int) -> None:
+    def count(self, stream: int, rows: int) -> None:
         """Count rows that arrived; the number of calls makes no difference."""
-        self._new[stream] += tuples
+        self._new[stream] += rows
 
     def pass_time(self, passed: float, factor: float) -> None:
         """Add the counted rows and the time in which they arrived; earlier ones are faded."""

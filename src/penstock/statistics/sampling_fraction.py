@@ -36,14 +36,14 @@ _LONGEST = math.log(8.0)
 _CLOSE = 1e-4
 
 
-def fraction_of_clusters(rows: float, tuples: float) -> float:
+def fraction_of_clusters(rows: float, alive: float) -> float:
     """Compute EQ-CLUSTER's p: the probability of each row to be kept for its whole life.
 
     Parameters
     ----------
     rows
         M, rows that are held on average.
-    tuples
+    alive
         r W, rows that are in the window on average.
 
     Examples
@@ -55,15 +55,15 @@ def fraction_of_clusters(rows: float, tuples: float) -> float:
     ----------
     `srivastava04` 4.3.1, Strategy 2: M = r W p.
     """
-    if rows >= tuples:
+    if rows >= alive:
         return 1.0
-    return max(rows, 0.0) / tuples
+    return max(rows, 0.0) / alive
 
 
-def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -> float:
+def fraction_by_size(rows: float, sizes: npt.ArrayLike, alive: npt.ArrayLike) -> float:
     """Compute PPS-CLUSTER's factor: a row is kept with probability min(1, factor * size).
 
-    It solves: rows = sum of tuples * min(1, factor * size) over the values. The sum is linear
+    It solves: rows = sum of alive * min(1, factor * size) over the values. The sum is linear
     between the factors at which one more value becomes certain to be kept. So one sort replaces
     the iterative procedure that the paper does not spell out.
 
@@ -73,7 +73,7 @@ def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -
         M, rows that are held on average.
     sizes
         n(s), or anything in proportion to it, for each value: 0 or more.
-    tuples
+    alive
         r W f(v), rows of each value that are in the window on average; same order.
 
     Returns
@@ -85,16 +85,16 @@ def fraction_by_size(rows: float, sizes: npt.ArrayLike, tuples: npt.ArrayLike) -
 
     Examples
     --------
-    >>> fraction_by_size(6, sizes=[4, 1, 1], tuples=[4, 4, 4])
+    >>> fraction_by_size(6, sizes=[4, 1, 1], alive=[4, 4, 4])
     0.25
-    >>> fraction_by_size(12, sizes=[4, 1, 1], tuples=[4, 4, 4])
+    >>> fraction_by_size(12, sizes=[4, 1, 1], alive=[4, 4, 4])
     inf
 
     References
     ----------
     `srivastava04` 4.3.1, Strategy 3 and footnote 2.
     """
-    size, count = np.asarray(sizes, np.float64), np.asarray(tuples, np.float64)
+    size, count = np.asarray(sizes, np.float64), np.asarray(alive, np.float64)
     if rows >= count.sum():
         return math.inf
     counted = (size > 0) & (count > 0)
@@ -151,8 +151,8 @@ def solve_fraction(rows: float, held: Callable[[float], float]) -> float:
     Examples
     --------
     >>> from penstock.statistics.sampling_memory import uniform_share
-    >>> matches, tuples = [1, 10], [500, 500]
-    >>> p = solve_fraction(400, lambda p: float((tuples * uniform_share(p, matches)).sum()))
+    >>> matches, alive = [1, 10], [500, 500]
+    >>> p = solve_fraction(400, lambda p: float((alive * uniform_share(p, matches)).sum()))
     >>> round(p, 6)
     0.184502
 

@@ -20,32 +20,24 @@ from penstock.strategies.by_cost import ByCost
 from penstock.strategies.by_partner import ByPartner
 from penstock.strategies.cluster import Cluster
 from penstock.strategies.coin_flip import CoinFlip
-from penstock.strategies.decision import (
-    GRADES,
-    Admit,
-    Decision,
-    Emit,
-    Insert,
-    LowestRating,
-    LowestScore,
-    Oldest,
-    Order,
-    Probe,
-    ResidencePriority,
-    Retain,
-    SampleThreshold,
-    combine,
-    grade_of,
-    likeliness_of,
-)
+from penstock.strategies.decision import Admit, Decision, Emit, Insert, Probe, Retain, combine
 from penstock.strategies.eq_cluster import EqCluster
 from penstock.strategies.expected import Expected
 from penstock.strategies.fifo import Fifo
+from penstock.strategies.grades import GRADES, grade_of, likeliness_of
 from penstock.strategies.greedy import Greedy
 from penstock.strategies.grub import Grub
 from penstock.strategies.ijoin import Ijoin
 from penstock.strategies.insert_no_probe import InsertNoProbe
 from penstock.strategies.max_subset import MaxSubsetOfValues
+from penstock.strategies.orders import (
+    LowestRating,
+    LowestScore,
+    Oldest,
+    Order,
+    ResidencePriority,
+    SampleThreshold,
+)
 from penstock.strategies.pps_cluster import PpsCluster
 from penstock.strategies.prob import Prob
 from penstock.strategies.probe_no_insert import ProbeNoInsert

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.goals import Goal
-from penstock.strategies.decision import grade_of
+from penstock.strategies.grades import grade_of
 
 if TYPE_CHECKING:
     from penstock.costs import Costs
@@ -40,6 +40,25 @@ class Model(Protocol):
 
     def expected(self, outlook: Outlook, rows: Rows) -> Floats:
         """Return the results that each row will have in the next part of its life."""
+
+
+@runtime_checkable
+class TriedModel(Model, Protocol):
+    """A model that can be tried on a sample of rows: it scores them. `ScoringStrategy` is one."""
+
+    @property
+    def belief(self) -> float:
+        """Matches of a row that it takes to doubt what its key says; see `ScoringStrategy`."""
+
+    @property
+    def optimism(self) -> float:
+        """Standard deviations that are added to what is expected of a row."""
+
+    def by_age(self, outlook: Outlook) -> Floats:
+        """Return the worth of each age, from 0 to a whole life, in parts of it."""
+
+    def level(self, outlook: Outlook, part: float, partner_rate: float) -> float:
+        """Return a factor that makes scores comparable between two streams."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +172,11 @@ class Strategy(ABC):
         """Return the name of the class and its parameters: a restart compares them."""
         said = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
         return f"{type(self).__name__}({said})"
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models whose predictions are compared: those of `Needs.models`."""
+        return self.needs.models
 
     @property
     def tried(self) -> tuple[Model, ...]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from penstock.statistics.work_output import fill
 from penstock.strategies.base import Integers, Needs
-from penstock.strategies.decision import Decision, Insert, grade_of
+from penstock.strategies.decision import Decision, Insert
+from penstock.strategies.grades import grade_of
 from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance, worth_of
 
 if TYPE_CHECKING:

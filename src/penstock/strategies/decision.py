@@ -7,63 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SpecificationError, must
+from penstock.strategies.grades import GRADES
+from penstock.strategies.orders import Oldest, Order
 
-__all__ = [
-    "GRADES",
-    "Admit",
-    "Decision",
-    "Emit",
-    "Insert",
-    "LowestRating",
-    "LowestScore",
-    "Oldest",
-    "Order",
-    "Probe",
-    "ResidencePriority",
-    "Retain",
-    "SampleThreshold",
-    "combine",
-    "grade_of",
-    "likeliness_of",
-]
+__all__ = ["Admit", "Decision", "Emit", "Insert", "Probe", "Retain", "combine"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-# Octaves of likeliness that are told apart, below and above the average, and the grades in each: a
-# key's grade is the part of an octave that its likeliness is in.
-BELOW: Final = 14
-ABOVE: Final = 6
-PER_OCTAVE: Final = 16
-GRADES: Final = PER_OCTAVE * (BELOW + ABOVE) + 1
-
-
-def grade_of(likeliness: Floats) -> Integers:
-    """Return the grades of keys that are this likely to match; sixteen to an octave.
-
-    >>> grade_of(np.array([0.0, 0.5, 1.0, 1.9, 1e9])).tolist()
-    [0, 208, 224, 238, 320]
-    """
-    parts = np.floor(PER_OCTAVE * np.log2(np.maximum(likeliness, 1e-300)))
-    lowest, highest = -PER_OCTAVE * BELOW, PER_OCTAVE * ABOVE
-    grades: Integers = np.clip(parts, lowest, highest).astype(np.int64) - lowest
-    return grades
-
-
-def likeliness_of(grades: Integers) -> Floats:
-    """Return how likely keys of these grades are to match, in the middle of each.
-
-    >>> grade_of(likeliness_of(np.array([0, 224, 320]))).tolist()
-    [0, 224, 320]
-    """
-    likeliness: Floats = 2.0 ** ((grades + 0.5) / PER_OCTAVE - BELOW)
-    return likeliness
 
 
 @dataclass(frozen=True)
@@ -199,130 +154,6 @@ class Insert(Chances):
 
 
 @dataclass(frozen=True)
-class Order:
-    """Step 5: which row of a stream leaves first when room is needed; the base of all orders.
-
-    Which order it is stays the same for the whole join; its numbers may change at every review.
-    """
-
-    is_of_sample: ClassVar[bool] = False  # rows are there by lot, and results carry weights
-
-    @property
-    def draws_matches(self) -> bool:
-        """Whether matches are drawn one by one, and not rows with all their matches."""
-        return False
-
-
-@dataclass(frozen=True)
-class Oldest(Order):
-    """The oldest row leaves first."""
-
-
-@dataclass(frozen=True)
-class LowestRating(Order):
-    """The row that `Strategy.rate` gave the lowest number leaves first, of equals the earliest.
-
-    Attributes
-    ----------
-    favours_held
-        Whether an arriving row that is rated as low as the lowest row in memory is dropped.
-    """
-
-    favours_held: bool = False
-
-
-@dataclass(frozen=True)
-class LowestScore(Order):
-    """The row with the lowest score leaves first: its rating times what its age is worth.
-
-    Rows are put into cells by age and by the logarithm of their rating, and a whole cell is
-    ranked at a time (decision 15).
-
-    Attributes
-    ----------
-    worth
-        For each stream the worth of each age, from 0 to a whole life, in parts of it.
-    grades_per_octave
-        How finely ratings are told apart; 0 if all are alike.
-    rates_again
-        Whether the likeliness of rows in memory is read again when they are rated again. If not,
-        it stays what it was when the row came.
-    """
-
-    worth: tuple[Floats, ...]
-    grades_per_octave: int = 0
-    rates_again: bool = False
-
-    @property
-    def grades(self) -> int:
-        """Into how many grades rows are put."""
-        return self.grades_per_octave * (BELOW + ABOVE) + 1
-
-
-@dataclass(frozen=True)
-class SampleThreshold(Order):
-    """A row is in the sample while what it has drawn is below a threshold (decision 19).
-
-    Attributes
-    ----------
-    fraction
-        The threshold for rows to come. None leaves it where it is: it falls by itself whenever
-        memory is full.
-    by_match
-        Whether matches are drawn one by one; otherwise rows are, with all their matches.
-    by_size
-        Whether a row's chance is the fraction times its rating; otherwise all have the same.
-    """
-
-    is_of_sample: ClassVar[bool] = True
-
-    fraction: float | None = None
-    by_match: bool = False
-    by_size: bool = False
-
-    @property
-    def draws_matches(self) -> bool:
-        """Whether matches are drawn one by one, and not rows with all their matches."""
-        return self.by_match
-
-
-@dataclass(frozen=True)
-class ResidencePriority(Order):
-    """The row with the lowest residence priority leaves first: importance by matches per age.
-
-    Times are in windows of the row's own stream.
-
-    Attributes
-    ----------
-    maturity
-        tau: no row that is not older leaves while there is another.
-    unproductivity
-        Delta: rows without a match for this long are penalised.
-    penalty
-        c: for each window since the last match.
-    decay
-        d, per window.
-    recompute
-        "successive", "k-successive", "adaptive" or "adaptive-below".
-    every
-        k: decisions for which one computation of priorities serves.
-    tolerance
-        epsilon: relative change of quality.
-    has_initial
-        Whether `Strategy.begin_with` says with which priority rows come: RP_init.
-    """
-
-    maturity: float
-    unproductivity: float
-    penalty: float
-    decay: float
-    recompute: str
-    every: int
-    tolerance: float
-    has_initial: bool = False
-
-
-@dataclass(frozen=True)
 class Retain:
     """Step 5: which row leaves, and how much of the budget each stream may claim.
 
@@ -335,7 +166,7 @@ class Retain:
         What one stream leaves unused the others may use. None for equal parts.
     """
 
-    order: Order = Oldest()
+    order: Order = Oldest()  # noqa: RUF009  # it is frozen
     shares: tuple[float, ...] | None = None
 
 

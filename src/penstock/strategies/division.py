@@ -12,7 +12,7 @@ from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.expected_importance import relative_importance
 from penstock.statistics.outlook import Outlook
 from penstock.statistics.score_output import score_output
-from penstock.strategies.decision import ABOVE, BELOW
+from penstock.strategies.grades import ABOVE, BELOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -50,4 +50,4 @@ class EqCluster(SamplingStrategy):
     def fraction(self, rows: float, populations: Sequence[Population], least: float = 0.0) -> float:
         """Solve r W p = M for p."""
         del least
-        return fraction_of_clusters(rows, sum(each.tuples for each in populations))
+        return fraction_of_clusters(rows, sum(each.rows for each in populations))

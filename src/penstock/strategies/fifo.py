@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from penstock.goals import Goal, MaxImportance, MaxSubset
 from penstock.strategies.base import Strategy
-from penstock.strategies.decision import Decision, Oldest, Retain
+from penstock.strategies.decision import Decision, Retain
+from penstock.strategies.orders import Oldest
 
 if TYPE_CHECKING:
     from penstock.strategies.view import View

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from penstock.goals import Goal, MaxImportance
 from penstock.strategies.base import Floats, Needs, Strategy
-from penstock.strategies.decision import Decision, LowestRating, Retain
+from penstock.strategies.decision import Decision, Retain
+from penstock.strategies.orders import LowestRating
 
 if TYPE_CHECKING:
     from penstock.strategies.view import Rows, View

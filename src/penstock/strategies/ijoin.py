@@ -14,7 +14,8 @@ from penstock.errors import SchemaError, SpecificationError, must
 from penstock.goals import Goal, MaxImportance
 from penstock.importance.definitions import finite
 from penstock.strategies.base import Floats, Needs, Strategy
-from penstock.strategies.decision import Decision, ResidencePriority, Retain
+from penstock.strategies.decision import Decision, Retain
+from penstock.strategies.orders import ResidencePriority
 
 if TYPE_CHECKING:
     from penstock.strategies.view import Rows, View

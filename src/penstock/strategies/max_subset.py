@@ -10,7 +10,8 @@ import numpy as np
 from penstock.errors import SpecificationError, must
 from penstock.statistics.work_output import Boundary, WorkModel, max_subset
 from penstock.strategies.base import Integers, Needs
-from penstock.strategies.decision import GRADES, Admit, Decision, Insert, Probe, grade_of
+from penstock.strategies.decision import Admit, Decision, Insert, Probe
+from penstock.strategies.grades import GRADES, grade_of
 from penstock.strategies.work import WorkStrategy, for_all_grades, least_chance
 
 if TYPE_CHECKING:

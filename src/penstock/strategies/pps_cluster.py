@@ -55,5 +55,5 @@ class PpsCluster(SamplingStrategy):
         """Return k for which the sum of min(1, k size) over all rows is M."""
         del least
         sizes = np.concatenate([each.sizes for each in populations])
-        tuples = np.concatenate([each.tuples * each.shares for each in populations])
-        return fraction_by_size(rows, sizes, tuples)
+        alive = np.concatenate([each.rows * each.shares for each in populations])
+        return fraction_by_size(rows, sizes, alive)

@@ -113,7 +113,7 @@ def _errors(view: View, strategy: SamplingStrategy, amounts: Floats) -> Floats |
     fractions = [_fraction(solver, populations, rows) for rows in amounts]
     if strategy.by_match:
         # Each result is drawn by itself: its count has a variance of n (1 - p) / p.
-        results = sum(float(each.tuples * np.sum(each.shares * each.sizes)) for each in populations)
+        results = sum(float(each.rows * np.sum(each.shares * each.sizes)) for each in populations)
         squares = [(1 - p) / (p * results) for p in fractions] if results else None
     else:
         squares = [_cluster_error(populations, p, by_size=by_size) for p in fractions]
@@ -137,6 +137,6 @@ def _cluster_error(populations: Sequence[Population], fraction: float, *, by_siz
     for each in populations:
         chances = np.minimum(fraction * (each.sizes if by_size else 1.0), 1.0)
         squares = each.sizes**2 * (1 - chances) / chances
-        variance += each.tuples * float(np.sum(each.shares * squares))
-        total += each.tuples * float(np.sum(each.shares * each.sizes))
+        variance += each.rows * float(np.sum(each.shares * squares))
+        total += each.rows * float(np.sum(each.shares * each.sizes))
     return variance / total**2 if total else 0.0

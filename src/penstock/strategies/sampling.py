@@ -19,14 +19,9 @@ import numpy as np
 from penstock.statistics.sampling_fraction import solve_fraction_near
 from penstock.statistics.sampling_memory import mean_for
 from penstock.strategies.base import Floats, Needs, Resource, Strategy
-from penstock.strategies.decision import (
-    GRADES,
-    Decision,
-    Emit,
-    Retain,
-    SampleThreshold,
-    likeliness_of,
-)
+from penstock.strategies.decision import Decision, Emit, Retain
+from penstock.strategies.grades import GRADES, likeliness_of
+from penstock.strategies.orders import SampleThreshold
 from penstock.strategies.sampled_steps import steps_by_size, steps_of_clusters
 
 if TYPE_CHECKING:
@@ -54,7 +49,7 @@ class Population:
 
     Attributes
     ----------
-    tuples
+    rows
         How many there are.
     sizes, shares
         What is expected of them: sizes of clusters, or matches, and the share of the rows that
@@ -66,7 +61,7 @@ class Population:
         Whether the sizes are not means but the very numbers of matches.
     """
 
-    tuples: float
+    rows: float
     sizes: Floats
     shares: Floats
     cumulative: Floats
@@ -135,7 +130,7 @@ class SamplingStrategy(Strategy):
     def _solve(self, view: View) -> float | None:
         """Return a greater fraction if memory would hold more on average; None if not."""
         solver, populations = self.solver(view), self.populations(view)
-        if view.room is None or not any(each.tuples > 0 for each in populations):
+        if view.room is None or not any(each.rows > 0 for each in populations):
             return None
         rows = self.mean_rows(view.room)
         least = _WORTHWHILE * view.fraction

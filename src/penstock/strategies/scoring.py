@@ -9,8 +9,9 @@ import numpy as np
 
 from penstock.statistics.expected_importance import relative_importance
 from penstock.strategies.base import Floats, Model, Needs, Strategy
-from penstock.strategies.decision import Decision, LowestScore, Retain
+from penstock.strategies.decision import Decision, Retain
 from penstock.strategies.division import shares_of
+from penstock.strategies.orders import LowestScore
 
 if TYPE_CHECKING:
     from penstock.statistics.outlook import Outlook
@@ -68,6 +69,11 @@ class ScoringStrategy(Strategy):
         """
         del outlook, partner_rate
         return 1.0 / part
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models whose predictions are compared: the strategy itself if it names none."""
+        return self.needs.models or (self,)
 
     @property
     def tried(self) -> tuple[Model, ...]:

@@ -200,13 +200,13 @@ class Uniform(SamplingStrategy):
 
     def _held(self, fraction: float, alive: Population) -> float:
         """Return how many rows are held on average."""
-        if not alive.tuples:
+        if not alive.rows:
             return 0.0
-        return alive.tuples * float(np.sum(alive.shares * self._shares(fraction, alive)))
+        return alive.rows * float(np.sum(alive.shares * self._shares(fraction, alive)))
 
     def _variance(self, fraction: float, alive: Population) -> float:
         """Return the variance of that if rows arrive at an even pace."""
-        if not alive.tuples:
+        if not alive.rows:
             return 0.0
         if alive.cumulative.size:  # matches are at fixed ages
 
@@ -217,7 +217,7 @@ class Uniform(SamplingStrategy):
         else:
             shares = self._shares(fraction, alive)
             parts = shares * (1.0 - shares)
-        return alive.tuples * float(np.sum(alive.shares * parts))
+        return alive.rows * float(np.sum(alive.shares * parts))
 
     def _shares(self, fraction: float, alive: Population) -> Floats:
         """Return for how much of its life a row of each size is held."""

@@ -1,4 +1,4 @@
-"""What a strategy is told: what is known now, and the rows that it is to rate."""
+"""What a strategy is given: what is known now, and the rows that it is to rate."""
 
 from __future__ import annotations
 

@@ -201,9 +201,9 @@ def _table(rows: Sequence[SampleRow]) -> Table:
     headings = ("streams", "what", "CPU\n%", *(look.heading for look in SAMPLERS.values()))
     note = (
         "Error: the sum of |estimate - truth| over the sum of |truth|, of all stretches of 5 s. "
-        "UNIFORM as printed goes by the expected number of matches, rounded by chance; told, by "
-        "the true one. Equation 23 counts all probes, equation 25 results only. Sample() is "
-        "replayed on two of the pairs of streams."
+        "UNIFORM as printed goes by the expected number of matches, rounded by chance; "
+        "where it is given, by the true one. Equation 23 counts all probes, equation 25 results "
+        "only. Sample() is replayed on two of the pairs of streams."
     )
     return Table(headings, lines, [note])
 

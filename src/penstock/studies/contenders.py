@@ -73,12 +73,12 @@ CONTENDERS: Mapping[str, Contender] = {
     ),
     "recent": Contender("recent", Pen("RECENT", VERMILION), "recent"),
     "prob": Contender("prob", Pen("PROB, learned", ORANGE, (0, (2, 1))), "prob", learns=True),
-    "age-told": Contender(
-        "age, told", Pen("AGE, told the curve", SKY, width=4.0), "age", knows_curve=True
+    "age-given": Contender(
+        "age, given", Pen("AGE, given the curve", SKY, width=4.0), "age", knows_curve=True
     ),
     "age-first": Contender(
-        "age, told\nfirst",
-        Pen("AGE, told the first curve", SKY, width=4.0),
+        "age, given\nfirst",
+        Pen("AGE, given the first curve", SKY, width=4.0),
         "age",
         knows_curve=True,
     ),

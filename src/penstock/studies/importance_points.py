@@ -73,7 +73,7 @@ class ImportanceRow:
     importance: float
     results: float
     fairness: float
-    tuples: int
+    rows: int
     recomputations: float
 
 

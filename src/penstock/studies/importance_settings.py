@@ -81,7 +81,7 @@ class ImportanceFound(NamedTuple):
         Importance and number of all results, divided by the number of rows that came.
     fairness
         Jain's index of how long rows stayed, eq. 4; NaN for yardsticks.
-    tuples
+    rows
         Rows that came, of both streams.
     recomputations
         How many times priorities were recomputed; NaN for yardsticks.
@@ -90,7 +90,7 @@ class ImportanceFound(NamedTuple):
     importance: float
     results: float
     fairness: float
-    tuples: int
+    rows: int
     recomputations: float
 
 

@@ -48,7 +48,7 @@ def _heading(name: str) -> str:
 def _table(rows: Sequence[ImportanceRow]) -> Table:
     found = {
         of: means(rows, of)
-        for of in ("importance", "results", "fairness", "recomputations", "tuples")
+        for of in ("importance", "results", "fairness", "recomputations", "rows")
     }
     lines = []
     for setting, name in found["importance"]:

@@ -1,4 +1,4 @@
-"""Joins that share a budget: points, rows, tables and panels of Figures 10 and 11 and beyond."""
+"""Joins that share a budget: what is measured for Figures 10 and 11 and beyond."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from penstock.budget import Budget
 from penstock.goals import MaxSubset
 from penstock.join import Join
 from penstock.predicates import Equal
-from penstock.report.panels_plot import Line, Panel
-from penstock.report.plot_style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, Pen
-from penstock.report.tables import Table
 from penstock.spec import Stream
 from penstock.statistics.age_curve import AgeCurve
 from penstock.statistics.allotment import QualityCurve, allot_least
@@ -39,9 +36,6 @@ __all__ = [
     "SharedRow",
     "curve_of",
     "measure",
-    "panels",
-    "share_panel",
-    "tabulate",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -52,23 +46,8 @@ _BUCKETS = 120
 _KEYS = 50
 # Amounts of memory at which a formula is computed.
 _POINTS = 201
-# What is measured at a point, in the order of `SharedRow`.
-_MEASURED = (
-    "formula",
-    "proportional",
-    "measured",
-    "measured_proportional",
-    "learned",
-    "share",
-    "learned_share",
-)
 # Windows after which recall is measured: windows are full then, and what is learned is known.
 _WARM_UP = 4.0
-
-BY_FORMULA, PROPORTIONAL = Pen("ALLOC, formula", BLACK), Pen("proportional, formula", GREY)
-TOLD = Pen("ALLOC, measured", BLUE, "none", dot="o")
-IN_PROPORTION = Pen("proportional, measured", VERMILION, "none", dot="s")
-LEARNED = Pen("Workload, learned", GREEN, (0, (3, 2)), dot="D")
 
 
 @dataclass(frozen=True)
@@ -115,7 +94,7 @@ class _Made:
 
     tables: Mapping[str, pa.Table]
     streams: Mapping[str, Stream]
-    told: Goal
+    informed: Goal
     learns: Goal
     curve: QualityCurve
 
@@ -253,7 +232,7 @@ class SharedRow:
     formula, proportional
         By formula: with ALLOC, and with memory in proportion to what joins need.
     measured, measured_proportional
-        With the same fixed divisions, measured; strategies are told the truth about the streams.
+        With the same fixed divisions, measured; strategies are given the truth about the streams.
     learned
         Of a `Workload`, which learns everything.
     share
@@ -320,7 +299,7 @@ def _results(kind: Kind, rows: int | None) -> int:
     """Return how many results a join gives after the warm-up; all of them without a limit."""
     made = _made(kind)
     budget = None if rows is None else Budget(rows=rows, monitor=0)
-    return _since(made.join(made.told, budget).replay(made.tables).result, kind)
+    return _since(made.join(made.informed, budget).replay(made.tables).result, kind)
 
 
 def _since(result: pa.Table, kind: Kind) -> int:
@@ -333,95 +312,3 @@ def _workload(point: SharedPoint, rows: int) -> Workload:
         for place, kind in enumerate(point.kinds)
     }
     return Workload(joins, budget=Budget(rows=rows))
-
-
-def tabulate(rows: Sequence[SharedRow], x: str, first: str, notes: Sequence[str] = ()) -> Table:
-    """Make a table: a line for each point; `first` says what the first join is."""
-    means = _means(rows)
-    lines = [
-        (
-            row.panel,
-            f"{row.x:g}",
-            *(
-                f"{100 * each:.1f}"
-                for each in (
-                    row.formula,
-                    row.measured,
-                    row.learned,
-                    row.proportional,
-                    row.measured_proportional,
-                )
-            ),
-            f"{100 * row.share:.0f}",
-            f"{100 * row.learned_share:.0f}",
-        )
-        for row in means
-    ]
-    off = max(abs(row.measured - row.formula) for row in means)
-    off_too = max(abs(row.measured_proportional - row.proportional) for row in means)
-    note = (
-        f"Least recall in %. Measured is within {100 * off:.1f} points of the formula with ALLOC, "
-        f"and within {100 * off_too:.1f} with proportional memory."
-    )
-    headings = (
-        "joins",
-        x,
-        "ALLOC\nformula",
-        "ALLOC\nmeasured",
-        "Workload\nlearned",
-        "proportional\nformula",
-        "proportional\nmeasured",
-        f"to {first}\n% by ALLOC",
-        f"to {first}\n% learned",
-    )
-    return Table(headings, lines, [note, *notes])
-
-
-def _means(rows: Sequence[SharedRow]) -> list[SharedRow]:
-    """Return the means of points that differ in their seeds only."""
-    groups: dict[tuple[str, float], list[SharedRow]] = {}
-    for row in rows:
-        groups.setdefault((row.panel, row.x), []).append(row)
-    return [
-        SharedRow(
-            *group,
-            same[0].joins,
-            *(float(np.mean([getattr(row, name) for row in same])) for name in _MEASURED),
-        )
-        for group, same in groups.items()
-    ]
-
-
-def panels(rows: Sequence[SharedRow]) -> list[Panel]:
-    """Return a panel of least recalls for each kind of points."""
-    means = _means(rows)
-    found = []
-    for title in dict.fromkeys(row.panel for row in means):
-        own = [row for row in means if row.panel == title]
-        x = np.array([row.x for row in own])
-        lines = [
-            Line(pen, x, np.array([getattr(row, name) for row in own]))
-            for pen, name in (
-                (PROPORTIONAL, "proportional"),
-                (BY_FORMULA, "formula"),
-                (LEARNED, "learned"),
-                (IN_PROPORTION, "measured_proportional"),
-                (TOLD, "measured"),
-            )
-        ]
-        found.append(Panel(title, lines))
-    return found
-
-
-def share_panel(rows: Sequence[SharedRow], title: str) -> Panel:
-    """Return a panel of what the first join gets of all memory."""
-    means = _means(rows)
-    x = np.array([row.x for row in means])
-    lines = [
-        Line(pen, x, np.array([getattr(row, name) for row in means]))
-        for pen, name in (
-            (Pen("share of the first, formula", ORANGE), "share"),
-            (Pen("share of the first, learned", ORANGE, (0, (3, 2)), dot="D"), "learned_share"),
-        )
-    ]
-    return Panel(title, lines)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from penstock.report.panels_plot import save_panels_plot
-from penstock.studies.shared_budget import (
-    Kind,
-    SharedPoint,
-    SharedRow,
-    measure,
-    panels,
-    share_panel,
-    tabulate,
-)
+from penstock.studies.shared_budget import Kind, SharedPoint, measure
+from penstock.studies.shared_budget_figure import TwoJoins
 from penstock.studies.study import Study
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from penstock.report.tables import Table
 
 __all__ = ["STUDY"]
 
-_MEMORY = 0.2
+_FIGURE = TwoJoins(
+    memory=0.2,
+    full_rows="2 x 0.8 r W",
+    parameter="skew of the keys",
+    symbol="Z",
+    first="DC",
+    subtitle="Directly and inversely correlated keys (DC, IC)",
+)
 _SKEWS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 _SEEDS = (0,)
 
@@ -34,24 +25,7 @@ def _point(skew: float, windows: float, seed: int) -> SharedPoint:
         Kind(name, skew, windows=windows, seed=2 * seed + place)
         for place, name in enumerate(("DC", "IC"))
     )
-    return SharedPoint("DC and IC", skew, kinds, _MEMORY)
-
-
-def _table(rows: Sequence[SharedRow]) -> Table:
-    note = f"Memory is {_MEMORY:.0%} of the 2 x 0.8 r W rows that each of the two joins needs."
-    return tabulate(rows, "Z", "DC", [note])
-
-
-def _draw(rows: Sequence[SharedRow], path: Path) -> None:
-    save_panels_plot(
-        path,
-        panels=[*panels(rows), share_panel(rows, "what the first join, DC, gets")],
-        title="What does it gain to divide memory by what joins make of it?",
-        subtitle=f"Directly and inversely correlated keys (DC, IC); memory {_MEMORY:.0%}",
-        x_title="Z, skew of the keys",
-        y_title="least recall (%), and share of memory (%)",
-        columns=2,
-    )
+    return SharedPoint("DC and IC", skew, kinds, _FIGURE.memory)
 
 
 STUDY = Study(
@@ -61,6 +35,6 @@ STUDY = Study(
     grid=tuple(_point(skew, 10.0, seed) for skew in _SKEWS for seed in _SEEDS),
     quick_grid=(_point(1.5, 6.0, 0),),
     run=measure,
-    table=_table,
-    draw=_draw,
+    table=_FIGURE.table,
+    draw=_FIGURE.draw,
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY"]
 
-_CONTENDERS = ("until-expiry", "recent", "age-told", "age", "choice", THEORY)
+_CONTENDERS = ("until-expiry", "recent", "age-given", "age", "choice", THEORY)
 _MEMORIES = tuple(percent / 100 for percent in range(5, 101, 5))
 # The optimum is a linear program over all results: a point takes seconds for ten minutes of the
 # trace, and six minutes for forty. From 60 % of the memory on it finds everything.
@@ -47,7 +47,7 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
     notes = [
         f"{name} is within {distance_from_theory(rows, name, 0.1, 0.8):.1%} of eq. 3, at 10 to 80 "
         f"% memory."
-        for name in ("age", "age-told", "choice")
+        for name in ("age", "age-given", "choice")
     ]
     return tabulate(rows, [first, *notes])
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDY"]
 
 _CURVES = ("INC", "DEC", "BELL")
-_ONLINE = ("until-expiry", "recent", "age-told", "age", "choice")
+_ONLINE = ("until-expiry", "recent", "age-given", "age", "choice")
 _MEMORIES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 # A window of 400 rows is small: the mean of a few runs is needed.
 _SEEDS = (0, 1, 2)
@@ -68,7 +68,7 @@ def _table(rows: Sequence[MemoryRow]) -> Table:
         f"{distance_from_theory(own, name, 0.1, 0.8):.1%} of eq. 3."
         for scale in scales
         for own in [[row for row in rows if row.scenario.endswith(f", {scale}")]]
-        for name in ("age-told", "age", "choice")
+        for name in ("age-given", "age", "choice")
     ]
     return tabulate(rows, [first, *notes])
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.report.panels_plot import save_panels_plot
-from penstock.studies.shared_budget import Kind, SharedPoint, SharedRow, measure, panels, tabulate
+from penstock.studies.shared_budget import Kind, SharedPoint, SharedRow, measure
+from penstock.studies.shared_budget_figure import panels, tabulate
 from penstock.studies.study import Study
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "WindowPoint", "WindowRow"]
 
-_CONTENDERS = ("until-expiry", "recent", "age-told", "age", "choice", THEORY)
+_CONTENDERS = ("until-expiry", "recent", "age-given", "age", "choice", THEORY)
 _MS = 60_000  # in a minute
 
 

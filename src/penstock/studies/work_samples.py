@@ -1,9 +1,9 @@
 """Samples of a join under a limit of work, drawn from all of its results.
 
 UNIFORM draws each result with the same chance and by itself. For that a row must know how many
-matches it will have: it is told, or goes by the frequency of its value. Ways to shed rows give
-samples as well, but of clusters: all results of a row are found or lost together. Beside these, the
-engine's own sample: `Sample()` within a share of the processor, replayed.
+matches it will have: this is given, or follows from the frequency of its value. Ways to shed rows
+give samples as well, but of clusters: all results of a row are found or lost together. Beside
+these, the engine's own sample: `Sample()` within a share of the processor, replayed.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class UniformSampler(Look):
     pays_for_probes
         Whether every match that finds a row costs C_p (eq. 23), or only those that are drawn do
         (eq. 25).
-    is_told
-        Whether it is told how many matches each row will have, and solves its fraction for the
+    is_given_matches
+        Whether it is given how many matches each row will have, and solves its fraction for the
         arrivals of the streams. Otherwise it takes the expected number of matches, rounded by
         chance, and the fraction is that of the paper's formulas.
     """
 
     pays_for_probes: bool
-    is_told: bool
+    is_given_matches: bool
 
 
 # In drawing order: the last lies on top.
@@ -70,25 +70,25 @@ UNIFORM: Mapping[str, UniformSampler] = {
         "uniform\nprinted\neq. 23",
         Pen("UNIFORM by eq. 23", SKY, (0, (2, 1))),
         pays_for_probes=True,
-        is_told=False,
+        is_given_matches=False,
     ),
     "printed-results": UniformSampler(
         "uniform\nprinted\neq. 25",
         Pen("UNIFORM by eq. 25", GREEN, (0, (2, 1))),
         pays_for_probes=False,
-        is_told=False,
+        is_given_matches=False,
     ),
-    "told-probes": UniformSampler(
-        "uniform\ntold\neq. 23",
-        Pen("UNIFORM by eq. 23, told\nthe number of matches", SKY),
+    "given-probes": UniformSampler(
+        "uniform\ngiven\neq. 23",
+        Pen("UNIFORM by eq. 23, given\nthe number of matches", SKY),
         pays_for_probes=True,
-        is_told=True,
+        is_given_matches=True,
     ),
-    "told-results": UniformSampler(
-        "uniform\ntold\neq. 25",
-        Pen("UNIFORM by eq. 25, told\nthe number of matches", GREEN),
+    "given-results": UniformSampler(
+        "uniform\ngiven\neq. 25",
+        Pen("UNIFORM by eq. 25, given\nthe number of matches", GREEN),
         pays_for_probes=False,
-        is_told=True,
+        is_given_matches=True,
     ),
 }
 
@@ -102,7 +102,7 @@ SAMPLERS: Mapping[str, Look] = {
     **{name: ONLINE[name] for name in ("coin-flip", "probe-no-insert")},
     **UNIFORM,
     ENGINE: Look(
-        "Sample()\nreplayed", Pen("Sample() in the engine,\nnothing told", BLACK, "none", dot="o")
+        "Sample()\nreplayed", Pen("Sample() in the engine,\ngiven nothing", BLACK, "none", dot="o")
     ),
 }
 
@@ -209,14 +209,14 @@ def _uniform(
     results, costs = results_of(scenario), scenario.costs
     model = streams_of(scenario).model
     capacity = share * model.full_work
-    arrivals = scenario.arrivals if sampler.is_told else "regular"
+    arrivals = scenario.arrivals if sampler.is_given_matches else "regular"
     if sampler.pays_for_probes:
         of_probes = replace(model, result=0.0)
         fraction = uniform_fraction(of_probes, capacity, compare=costs.result, arrivals=arrivals)
     else:
         fraction = uniform_fraction(model, capacity, arrivals=arrivals)
     come = np.bincount(results.waiting, minlength=results.keys.size)
-    limits = come if sampler.is_told else _expected(results, model, generator)
+    limits = come if sampler.is_given_matches else _expected(results, model, generator)
     # The last of so many coins that is a success; 0 if none is, and then the row is not inserted.
     failed_after = generator.geometric(fraction, limits.size) - 1
     last = np.maximum(limits - failed_after, 0)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from penstock.bench.live.real_time import Watched
+    from penstock.bench.live.real_time import Monitored
     from penstock.bench.live.truth import TrueResults
 
 __all__ = ["IN_TIME", "Course", "course_of"]
@@ -118,7 +118,7 @@ class Course:
 
 
 def course_of(
-    name: str, watched: Watched, truth: TrueResults, load: Timed, *, waits: bool
+    name: str, monitored: Monitored, truth: TrueResults, load: Timed, *, waits: bool
 ) -> Course:
     """Compare what a query gave with what there is.
 
@@ -126,7 +126,7 @@ def course_of(
     ----------
     name
         Of the query.
-    watched
+    monitored
         Its micro-batches.
     truth
         The results that there are.
@@ -140,7 +140,7 @@ def course_of(
     found, in_time = np.zeros_like(true), np.zeros_like(true)
     joined_before, true_before = 0, 0
     joined: list[float] = []
-    for batch in watched.batches:
+    for batch in monitored.batches:
         until = min(batch.read)
         true_now = truth.until(*([until] * len(batch.read) if waits else batch.read))
         seconds = np.arange(joined_before, until)
@@ -150,12 +150,12 @@ def course_of(
         in_time[early] += share * true[early]
         joined.append(float(until))
         joined_before, true_before = until, true_now
-    ended = [batch.ended for batch in watched.batches]
-    took = [batch.seconds for batch in watched.batches]
+    ended = [batch.ended for batch in monitored.batches]
+    took = [batch.seconds for batch in monitored.batches]
     if joined_before < load.seconds:  # the last one was stopped
         began = ended[-1] if ended else 0.0
-        ended.append(watched.stopped)
-        took.append(watched.stopped - began)
+        ended.append(monitored.stopped)
+        took.append(monitored.stopped - began)
         joined.append(float(joined_before))
     return Course(
         name=name,
@@ -166,5 +166,5 @@ def course_of(
         ended=np.array(ended),
         took=np.array(took),
         joined=np.array(joined),
-        stopped=watched.stopped,
+        stopped=monitored.stopped,
     )

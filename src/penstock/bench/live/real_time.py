@@ -1,4 +1,4 @@
-"""How a query is watched in real time: what each of its micro-batches read, took and gave."""
+"""How a query is monitored in real time: what each of its micro-batches read, took and gave."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-__all__ = ["Batch", "Watched", "watch"]
+__all__ = ["Batch", "Monitored", "monitor"]
 
 # Seconds after the end of the streams until a query is stopped.
 _GRACE = 4.0
@@ -53,7 +53,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Monitored:
     """All micro-batches of a query.
 
     Attributes
@@ -68,7 +68,7 @@ class Watched:
     stopped: float
 
 
-def watch(
+def monitor(
     frame: DataFrame,
     checkpoint: Path,
     *,
@@ -77,7 +77,7 @@ def watch(
     tell: Callable[[str], object],
     grace: float | None = None,
     clock: Callable[[], float] = time.time,
-) -> Watched:
+) -> Monitored:
     """Run a query until its streams end, and stop it, wherever it has got to.
 
     Parameters
@@ -122,7 +122,7 @@ def watch(
         query.stop()
     if query.exception() is not None:
         query.awaitTermination()  # raises it
-    return Watched(tuple(_batches(query.recentProgress, began, seconds)), stopped)
+    return Monitored(tuple(_batches(query.recentProgress, began, seconds)), stopped)
 
 
 def _batches(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.bench.live.calibration import Calibration
 from penstock.bench.live.course import Course, course_of
 from penstock.bench.live.figures import LiveFigures
-from penstock.bench.live.real_time import watch
+from penstock.bench.live.real_time import monitor
 from penstock.bench.live.sources import all_rows, compile_kernels, live_sources
 from penstock.budget import Budget
 from penstock.report.progress import silent_step
@@ -108,7 +108,7 @@ def _run_all(
     for name, query in load.queries(plan).items():
         with step(f"{query.name}, for {load.seconds} s ...") as tell:
             spark.conf.set(_PROVIDER, _ROCKSDB if query.is_ours else _DEFAULT)
-            watched = watch(
+            monitored = monitor(
                 query.make(live_sources(spark, load), shards),
                 folder / name,
                 trigger=plan.trigger,
@@ -116,5 +116,5 @@ def _run_all(
                 tell=tell,
             )
             time.sleep(_PAUSE)
-        courses[name] = course_of(query.name, watched, truth, load, waits=query.waits)
+        courses[name] = course_of(query.name, monitored, truth, load, waits=query.waits)
     return kind(load=load, speed=speed, samples=samples, plan=plan, courses=courses)

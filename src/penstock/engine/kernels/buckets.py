@@ -1,8 +1,8 @@
-"""The index of rows by value: chains of value buckets and sub-windows.
+"""The index of rows by value: chains of value buckets and time slices.
 
 A slot stores no bucket, and needs none: a row's value says which bucket it is in. So rows of other
 buckets in the same chain cost one comparison each. Neighbouring buckets are neighbours in memory.
-The sub-windows that a probe can reach, 64 at most, have different chains.
+The time slices that a probe can reach, 64 at most, have different chains.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bucket_of(memory: Memory, value: float) -> np.int64:
 
 @inner
 def sub_of(memory: Memory, time: float) -> np.int64:
-    """Return the number of the sub-window of a time; 0 if there is only one."""
+    """Return the number of the time slice of a time; 0 if there is only one."""
     span = memory.span[0]
     if span == 0:
         return np.int64(0)
@@ -44,7 +44,7 @@ def sub_of(memory: Memory, time: float) -> np.int64:
 
 @inner
 def slot_of(memory: Memory, bucket: int | np.int64, sub: int | np.int64) -> int:
-    """Return the slot of a bucket and sub-window; the number of slots is a power of two."""
+    """Return the slot of a bucket and time slice; the number of slots is a power of two."""
     if memory.rule[0]["kind"] == COMPARE:
         return sub & (memory.slots.shape[0] - 1)
     group = mix(bucket >> _TOGETHER_BITS, wide(0))

@@ -86,7 +86,7 @@ def insert(
 ) -> int:
     """Put a row into memory, at its place in every structure; return its place.
 
-    `key` is what it is kept in order by: its rating, or what was made of it.
+    `key` is what it is kept in order by: its rating, or what follows from it.
     """
     common = memory.of_any_kind
     row = _place(common, arrival, slot, number)

@@ -73,7 +73,7 @@ SUB: Final = 1
 COUNT: Final = 2
 HEAD: Final = 3
 
-# A payload reference: the sub-window's number above, the row's place in it below. Number 0 is
+# A payload reference: the row group's number above, the row's place in it below. Number 0 is
 # the batch that is being joined.
 REF_BITS: Final = 32
 REF_MASK: Final = (1 << REF_BITS) - 1
@@ -312,7 +312,7 @@ class Memory(NamedTuple):
     queue: Indices
     streams: Array
     rule: Array  # one element
-    span: Array  # length of an indexed sub-window, 0 for none; errors of times (`store._span`)
+    span: Array  # length of a time slice of the index, 0 for none; errors of times (`store._span`)
     order: Integers  # order[s]: the windows that a row of s probes, in turn
     pairs: Array
     chances: Floats  # chances[arrival] that it probes, is inserted, is admitted; then its weights
@@ -325,7 +325,7 @@ class Memory(NamedTuple):
     lags: Floats  # lags[s, o, part]: results of rows of s by where their rows of o were; no parts
     # where that is not asked for
     shed: Array  # one SHED per row; empty as long as nothing is shed, and where rows are monitored
-    dead: Integers  # dead[s, n]: rows of sub-window n that have left memory
+    dead: Integers  # dead[s, n]: rows of row group n that have left memory
     monitored: Array
     gauges: Array  # one per stream
     lives: Array  # one per stream

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from penstock.engine.kernels.index import find
 from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import HEAD, NOTHING, Memory
-from penstock.engine.retention.read_ahead import read_leaving
+from penstock.engine.retention.prefetch import prefetch_leaving
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array
@@ -33,7 +33,7 @@ def prefetch(memory: Memory, arrivals: Array, start: int, stop: int, results: Re
         coming = 0
         for i in range(start, stop):
             coming += arrivals[i]["stream"] == s
-        read += read_leaving(memory, s, coming)
+        read += prefetch_leaving(memory, s, coming)
     results.read[0] += read
 
 

@@ -1,6 +1,6 @@
-"""Probe and emit for `Within`, `Band` and `Compare`: chains of value buckets and sub-windows.
+"""Probe and emit for `Within`, `Band` and `Compare`: chains of value buckets and time slices.
 
-Rows are indexed by (value bucket, sub-window). A partial result has the ranges of times and of
+Rows are indexed by (value bucket, time slice). A partial result has the ranges of times and of
 values that its next member may have, and only the chains in those ranges are read. `Compare` has
 one bucket: nearly every pair is a result there.
 """

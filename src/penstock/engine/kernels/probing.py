@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @inner
-def _read_ahead(
+def _prefetch(
     memory: Memory,
     probing: Partial,
     arrivals: Array,
@@ -36,7 +36,7 @@ def _read_ahead(
         prefetch(memory, arrivals, at, min(at + PREFETCHED, stop), results)
 
 
-@by_predicate({Partial: _read_ahead})
+@by_predicate({Partial: _prefetch})
 def read_ahead(
     memory: Memory,
     probing: Partial | Ranges | Nearby,
@@ -46,7 +46,7 @@ def read_ahead(
     stop: int,
     results: Results,
 ) -> None:
-    """Find the slots of some arrivals at a time, from `start` on, where rows are found by key."""
+    """Prefetch for some arrivals at a time, from `start` on, where rows are found by key."""
 
 
 @inner
@@ -71,7 +71,7 @@ def slot_of_key(
 ) -> int:
     """Return the slot of an arrival's key, where rows are found by key.
 
-    `number` counts the arrivals, as they were read ahead.
+    `number` counts the arrivals, as in `read_ahead`.
     """
     return wide(NOTHING)
 

@@ -31,7 +31,7 @@ class Results(NamedTuple):
     produced: Integers  # one element: how many there are
     prefetched: Integers  # of the coming rows: their slots, and rows that they will touch
     cursor: Integers
-    read: Integers  # one element, the sum of what was read ahead: so that it is really read
+    read: Integers  # one element, the sum of what was prefetched: so that it is really read
 
 
 def make_results(

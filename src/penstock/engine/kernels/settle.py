@@ -20,7 +20,7 @@ def settle(
     arrival_numbers: Integers,
     likeliness: Floats,
 ) -> None:
-    """Refer rows to their places in a sub-window, and note what is saved with them.
+    """Refer rows to their places in a row group, and note what is saved with them.
 
     Notes also their places `before`. One pass: the rows lie in main memory, and each would be
     fetched again for each of these.
@@ -36,7 +36,7 @@ def settle(
 
 @kernel
 def find_live(memory: Memory, of_window: Indices, number: int, stream: int, into: Mask) -> None:
-    """Find which rows of a sub-window are still in memory.
+    """Find which rows of a row group are still in memory.
 
     A row's place may have been reused since, also by a row of another stream.
     """

@@ -72,7 +72,7 @@ class Trials(NamedTuple):
     queues: Indices  # queues[stream, place]: ghosts in the order in which they came; a ring
     keys: Array
     free_keys: Indices
-    words: Integers  # hash table of keys' words
+    key_words: Integers  # hash table of keys, by their words
     places: Indices  # places[entry]: of the key; NOTHING if free
     matters: Integers  # matters[key, stream, candidate]: what it holds, in grains
     lists: Indices  # lists[candidate, i]: ghosts that it holds
@@ -126,9 +126,9 @@ def make(candidates: int, ghosts: int, parts: int) -> Trials:
 @inner
 def _entry(trials: Trials, word: int) -> int:
     """Return the entry of a word in the hash table, or the free one where it would be put."""
-    mask = trials.words.size - 1
+    mask = trials.key_words.size - 1
     at = wide((np.uint64(word) * _SPREAD) >> _SHIFT) & mask
-    while trials.places[at] != NOTHING and trials.words[at] != word:
+    while trials.places[at] != NOTHING and trials.key_words[at] != word:
         at = (at + 1) & mask
     return at
 
@@ -138,7 +138,7 @@ def _add_key(trials: Trials, word: int, entry: int) -> int:
     trial = trials.trial[0]
     trial["free_keys"] -= 1
     key = wide(trials.free_keys[trial["free_keys"]])
-    trials.words[entry] = word
+    trials.key_words[entry] = word
     trials.places[entry] = key
     record = trials.keys[key]
     record["word"] = word
@@ -152,14 +152,14 @@ def _add_key(trials: Trials, word: int, entry: int) -> int:
 @inner
 def _remove_key(trials: Trials, key: int) -> None:
     """Take a key out of the table; entries after it move up, so that none is lost."""
-    mask = trials.words.size - 1
+    mask = trials.key_words.size - 1
     at = _entry(trials, trials.keys[key]["word"])
     trials.places[at] = NOTHING
     following = (at + 1) & mask
     while trials.places[following] != NOTHING:
-        wanted = wide((np.uint64(trials.words[following]) * _SPREAD) >> _SHIFT) & mask
+        wanted = wide((np.uint64(trials.key_words[following]) * _SPREAD) >> _SHIFT) & mask
         if ((following - wanted) & mask) >= ((following - at) & mask):
-            trials.words[at] = trials.words[following]
+            trials.key_words[at] = trials.key_words[following]
             trials.places[at] = trials.places[following]
             trials.places[following] = NOTHING
             at = following
@@ -347,7 +347,7 @@ def take(
     times: Floats,
     streams: Indices,
     draws: Floats,
-    words: Integers,
+    key_words: Integers,
     likely: Floats,
     matters: Floats,
 ) -> None:
@@ -357,7 +357,7 @@ def take(
     ----------
     trials
         The memories.
-    times, streams, draws, words, likely, matters
+    times, streams, draws, key_words, likely, matters
         Of each row, in the order of the loop: its time, its stream (NOTHING if it has no key), its
         draw, its key, how likely it is to match, and what its results matter.
     """
@@ -370,7 +370,7 @@ def take(
         if streams[at] == NOTHING:
             continue
         stream = wide(streams[at])
-        word = words[at]
+        word = key_words[at]
         entry = _entry(trials, word)
         key = wide(trials.places[entry])
         if key != NOTHING:
@@ -398,7 +398,7 @@ def find_again(trials: Trials, ghosts: int, keys: int) -> None:
     trial = trials.trial[0]
     for key in range(keys):
         entry = _entry(trials, trials.keys[key]["word"])
-        trials.words[entry] = trials.keys[key]["word"]
+        trials.key_words[entry] = trials.keys[key]["word"]
         trials.places[entry] = key
     for ghost in range(ghosts):
         stream = wide(trials.ghosts[ghost]["stream"])

@@ -2,5 +2,6 @@
 
 Each has its own arrays, the steps that the compiled loop takes (enter, leave, matched, first to
 go, yields), and a class for what happens between two calls of the loop (grow, apply a decision,
-save, restore). `dispatch` has the compiled steps of all of them, `table` the classes.
+save, restore). `table` has the classes, `dispatch` the compiled steps; `prefetch`, `room`,
+`row_windows` and `shrinking` have those that one or two of them take in their own way.
 """

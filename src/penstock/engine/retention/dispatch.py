@@ -1,4 +1,7 @@
-"""The steps of all kinds of retention: the one place that tells them apart."""
+"""The steps that most kinds of retention take in their own way.
+
+Those of one or two kinds are in `prefetch`, `room`, `row_windows` and `shrinking`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 @by_retention({Ordered: heap.begin, Sampled: heap.begin, Residing: merits.begin})
 def begin(memory: Memory, row: int, key: float) -> None:
-    """Note what a row comes with: its rating, or what was made of it."""
+    """Note what a row comes with: its rating, or what follows from it."""
 
 
 @by_retention(

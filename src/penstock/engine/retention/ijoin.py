@@ -322,13 +322,13 @@ def _lowest(memory: Memory, stream: int, line: int, found: int) -> int:
     if found != NOTHING:
         lowest = merits.valued(memory, found, stream)
     matched = 0
-    ahead = 0
+    pending = 0
     if size > 0:
         walk[0] = 0
-        ahead = 1
-    while ahead > 0:
-        ahead -= 1
-        at = walk[ahead]
+        pending = 1
+    while pending > 0:
+        pending -= 1
+        at = walk[pending]
         row = wide(heaps[line, at])
         bound = keys[row] - shift
         if found != NOTHING and not _is_before(memory, bound, row, lowest, found):
@@ -347,12 +347,12 @@ def _lowest(memory: Memory, stream: int, line: int, found: int) -> int:
             first = wide(heaps[line, child])
             second = wide(heaps[line, child + 1])
             swap = _is_before(memory, keys[first], first, keys[second], second)
-            walk[ahead] = child + 1 if swap else child
-            walk[ahead + 1] = child if swap else child + 1
-            ahead += 2
+            walk[pending] = child + 1 if swap else child
+            walk[pending + 1] = child if swap else child + 1
+            pending += 2
         elif child < size:
-            walk[ahead] = child
-            ahead += 1
+            walk[pending] = child
+            pending += 1
     for each in range(matched):
         row = wide(loose[each])
         _note_bound(memory, row, stream)

@@ -15,6 +15,7 @@ import numpy as np
 from penstock.engine.kernels.clock import latest
 from penstock.engine.kernels.jit import inner, kernel, rare
 from penstock.engine.kernels.layout import MAX, MIN, NOTHING, PRODUCT, Memory
+from penstock.engine.row_fields import INITIAL_PRIORITY
 
 if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Indices, Integers
@@ -141,7 +142,7 @@ def fixed(memory: Memory, row: int, stream: int) -> float:
     if merit["epoch"] == memory.retained.ijoin.residences[stream]["epoch"]:
         return merit["computed"]
     if memory.retained.ijoin.residences[stream]["has_initial"]:
-        return memory.rows[row]["likeliness"]
+        return memory.rows[row][INITIAL_PRIORITY]
     return merit["importance"]
 
 

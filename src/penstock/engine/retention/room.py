@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 @inner
-def _most_over_share(memory: Memory, newcomer: int, cost: int) -> int:
+def most_over_share(memory: Memory, newcomer: int, cost: int) -> int:
     """Return the stream that claims most above its share, the arrival counted with its own.
 
-    It has rows that may go, unless it is the arrival's.
+    It has rows that may go, unless it is the arrival's. Without an arrival (NOTHING) it is NOTHING
+    if no stream has such rows.
     """
     streams = memory.streams
     limit = memory.rule[0]["limit"]
@@ -55,13 +56,13 @@ def _make_room(memory: Memory, arrival: np.void, monitored: bool) -> bool:  # no
     if cost > rule["limit"]:
         return False  # or all would leave for nothing
     while taken_by(memory, rule) + cost > rule["limit"]:
-        stream = _most_over_share(memory, newcomer, cost)
+        stream = most_over_share(memory, newcomer, cost)
         before = memory.queue.size
         if stream == newcomer and not monitored:
             before = wide(arrival["place"])
         victim = dispatch.first_to_go(memory, stream, before)
         if victim == NOTHING and monitored:
-            stream = _most_over_share(memory, wide(NOTHING), wide(0))
+            stream = most_over_share(memory, wide(NOTHING), wide(0))
             if stream != NOTHING:
                 victim = dispatch.first_to_go(memory, stream, before)
         if victim == NOTHING:

@@ -9,6 +9,7 @@ from penstock.engine.kernels.jit import inner, wide
 from penstock.engine.kernels.layout import NOTHING, Memory
 from penstock.engine.kernels.removal import remove
 from penstock.engine.retention.retained import KeepAll
+from penstock.engine.row_fields import ROW_NUMBER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,14 +21,14 @@ def _leave_behind(memory: Memory, arrival: np.void, stream: int) -> None:
     if streams[stream]["last_rows"] == 0:
         return
     # Rows up to this number are not among the last any more. A tick has the number 0.
-    gone = arrival["likeliness"] - streams[stream]["last_rows"]
+    gone = arrival[ROW_NUMBER] - streams[stream]["last_rows"]
     base = streams[stream]["base"]
     head = streams[stream]["head"]
     tail = streams[stream]["tail"]
     while head < tail:
         row = wide(memory.queue[base + head])
         if row >= 0:
-            if memory.rows[row]["likeliness"] > gone:
+            if memory.rows[row][ROW_NUMBER] > gone:
                 break
             remove(memory, row)
             streams[stream]["expired"] += 1

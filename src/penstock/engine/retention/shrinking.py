@@ -11,26 +11,10 @@ from penstock.engine.kernels.layout import NOTHING
 from penstock.engine.kernels.removal import evict
 from penstock.engine.retention import dispatch, sample, thinning
 from penstock.engine.retention.retained import Sampled
+from penstock.engine.retention.room import most_over_share
 
 if TYPE_CHECKING:
     from penstock.engine.kernels.layout import Memory
-
-
-@inner
-def _most_over_share(memory: Memory) -> int:
-    """Return the stream that claims most above its share and has rows that may go, or NOTHING."""
-    streams = memory.streams
-    limit = memory.rule[0]["limit"]
-    most = wide(NOTHING)
-    excess = 0.0
-    for stream in range(streams.size):
-        if streams[stream]["held"] == streams[stream]["monitored"]:
-            continue
-        over = taken_by(memory, streams[stream]) - limit * streams[stream]["share"]
-        if most == NOTHING or over > excess:
-            most = wide(stream)
-            excess = over
-    return most
 
 
 @inner
@@ -46,7 +30,7 @@ def _thin(memory: Memory) -> bool:
 @by_retention({Sampled: _thin})
 def _let_one_go(memory: Memory) -> bool:
     """Evict the row that leaves first; return whether there was one that may."""
-    stream = _most_over_share(memory)
+    stream = most_over_share(memory, wide(NOTHING), wide(0))
     if stream == NOTHING:
         return False
     row = wide(dispatch.first_to_go(memory, stream, wide(memory.queue.size)))

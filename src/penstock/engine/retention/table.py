@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.engine.arrays import Array, DType, Floats, Integers
     from penstock.engine.kernels.layout import Memory
 
-__all__ = ["retention_for"]
+__all__ = ["keep_all", "retention_for"]
 
 # An age that is worth less than this part of the best is worth nothing.
 _WORTHLESS = 2.0**-60
@@ -334,6 +334,11 @@ _RETENTIONS: Mapping[type[Order], type[Retention]] = {
     SampleThreshold: SampleFirst,
     ResidencePriority: LowestPriorityFirst,
 }
+
+
+def keep_all(parts: Sequence[int]) -> Retention:
+    """Return the retention of the exact join: no row leaves before it expires."""
+    return Retention(Oldest(), parts)
 
 
 def retention_for(order: Order) -> type[Retention]:

@@ -14,7 +14,7 @@ class Recomputation(Protocol):
     """A rule that is asked before every decision."""
 
     def due(self, decision: int, quality: float, before: float) -> bool:
-        """Say whether priorities are to be recomputed.
+        """Return whether priorities are to be recomputed.
 
         Parameters
         ----------
@@ -36,7 +36,7 @@ class Successive:
     """
 
     def due(self, decision: int, quality: float, before: float) -> bool:  # noqa: ARG002 -- always
-        """Say whether priorities are to be recomputed: always."""
+        """Return whether priorities are to be recomputed: always."""
         return True
 
 
@@ -62,7 +62,7 @@ class EveryFew:
             raise SpecificationError(must("k", "at least 1", self.k, "1 is Successive"))
 
     def due(self, decision: int, quality: float, before: float) -> bool:  # noqa: ARG002 -- counts
-        """Say whether priorities are to be recomputed: by the count alone."""
+        """Return whether priorities are to be recomputed: by the count alone."""
         return decision % self.k == 0
 
 
@@ -97,7 +97,7 @@ class Adaptive:
             )
 
     def due(self, decision: int, quality: float, before: float) -> bool:
-        """Say whether priorities are to be recomputed: the first time, then by the quality."""
+        """Return whether priorities are to be recomputed: the first time, then by the quality."""
         larger = max(quality, before)
         difference = abs(quality - before) / larger if larger else 0.0
         reached = difference >= self.epsilon

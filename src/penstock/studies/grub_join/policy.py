@@ -1,4 +1,4 @@
-"""What a way to shed load is told at each adaptation step, and what it sets."""
+"""What a way to shed load is given at each adaptation step, and what it sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows leave next, as far as an order knows it: they are read before they are needed.
+"""Prefetch the rows that leave next, as far as an order knows which these are.
 
 Reading changes nothing; `engine.kernels.prefetch` says what it is good for.
 """
@@ -49,6 +49,9 @@ def _read_lowest(memory: Memory, stream: int, count: int) -> int:
 
 
 @by_retention({Queued: _read_oldest, Ordered: _read_lowest, Sampled: _read_lowest})
-def read_leaving(memory: Memory, stream: int, count: int) -> int:
-    """Read the rows that will expire next, and be evicted next, as far as these are known."""
+def prefetch_leaving(memory: Memory, stream: int, count: int) -> int:
+    """Read the rows that will expire next, and be evicted next, as far as these are known.
+
+    Returns the sum of what was read, so that it is really read.
+    """
     return _read_queue(memory.of_any_kind, stream, memory.streams[stream]["head"], count)
