@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.planning.all_plans import all_plans, count_shapes
 from penstock.planning.drop_boxes import DropBoxes, NotWithinError, keep_within
+from penstock.planning.drop_functions import is_uneven
 from penstock.planning.estimate import Estimator, PlanEstimate
 from penstock.planning.search import Search, cheapest, pushed_and_placed, single_plans
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "best_with_drop_boxes", "choose", "fits", "within_memory"]
 
-# Plans that are compared one by one; a geometric programme takes some milliseconds.
-_MOST_LINEAR, _MOST_GEOMETRIC = 2_000, 150
+# Plans that are compared one by one: a geometric programme takes some milliseconds, and some tenths
+# of a second go by if selectivities depend on what is kept.
+_MOST_LINEAR, _MOST_GEOMETRIC, _MOST_UNEVEN = 2_000, 150, 30
 # Prices of memory that are tried for many relations.
 _PRICES = 24
 _ROUNDING = 1e-9
@@ -172,6 +174,7 @@ def best_with_drop_boxes(
     """
     tried = _Tried(model, bound, rows, weights, minimum, fill)
     most = _MOST_LINEAR if model.by_rows else _MOST_GEOMETRIC
+    most = _MOST_UNEVEN if is_uneven(model) else most
     if _are_few(model, most) if exhaustive is None else exhaustive:
         for tree in all_plans(model):
             tried.add(tree)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.errors import SpecificationError, must
 from penstock.planning.all_plans import all_plans, count_shapes
-from penstock.planning.drop_boxes import DropBoxes, posynomial, project_of, solve_drop_boxes
+from penstock.planning.drop_boxes import DropBoxes, solve_drop_boxes
+from penstock.planning.drop_functions import posynomial, project_of
 from penstock.planning.estimate import Estimator, Node, PlanEstimate
+from penstock.planning.geometric import Posynomial
 from penstock.planning.search import cheapest, plans_by_split
 from penstock.planning.tree import Filter, Read, Tree, inputs_of, streams_below
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from penstock.planning.geometric import Posynomial
     from penstock.planning.model import QueryModel
 
 __all__ = ["JointPlan", "plan_together"]
@@ -106,25 +108,12 @@ def plan_together(
         best = _in_turn(signed)
     chosen = [group[at] for group, at in zip(estimates, best, strict=True)]
     shared = _shared(signed, best)
-    names = tuple(
-        dict.fromkeys(
-            each.name for model in models for each in model.relations if not each.is_table
-        )
-    )
-    cost: Posynomial | None = None
-    for model, node in shared.values():
-        part = posynomial(node.work, model, names)
-        cost = part if cost is None else cost.plus(part)
-    # Queries select columns of their own, each at its end.
-    for plan, model in zip(chosen, models, strict=True):
-        if plan.project and cost is not None:
-            cost = cost.plus(project_of(plan, model, names))
     boxes = solve_drop_boxes(
         list(zip(chosen, models, strict=True)),
         bound,
         weights=weights,
         minimum=minimum,
-        shared_cost=cost,
+        shared_cost=_shared_cost,
     )
     return JointPlan(
         trees=tuple(group[at] for group, at in zip(candidates, best, strict=True)),
@@ -133,6 +122,19 @@ def plan_together(
         memory=sum(node.memory for _, node in shared.values()),
         boxes=boxes,
     )
+
+
+def _shared_cost(
+    plans: Sequence[tuple[PlanEstimate, QueryModel]], names: tuple[str, ...]
+) -> Posynomial:
+    """Return the cost of several plans, shared operators once, as a function of what is kept."""
+    shared: dict[Signature, tuple[QueryModel, Node]] = {}
+    for plan, model in plans:
+        shared |= _signed(model, plan)
+    parts = [posynomial(node.work, model, names) for model, node in shared.values()]
+    # Queries select columns of their own, each at its end.
+    parts += [project_of(plan, model, names) for plan, model in plans if plan.project]
+    return reduce(Posynomial.plus, parts)
 
 
 def _check(models: Sequence[QueryModel]) -> None:
