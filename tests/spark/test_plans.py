@@ -132,17 +132,19 @@ def test_a_chain_with_drop_boxes_gives_the_rows_of_replay_and_says_what_each_ope
     written = rows_written(spark, tmp_path, replay.result.schema)
     assert written == canonical_rows(replay.result)
     nodes = {node.name: node for node in replay.nodes}
-    assert [node.name for node in told] == ["p", "a", "b", "a+b", "p+a+b+c"]
+    assert [node.name for node in told] == ["p", "a", "b", "a+b", "a+b+c", "p+a+b+c"]
     for node in told:
         other = nodes[node.name]
-        assert node.taken == other.taken
+        # What a join with a table takes of the table is not counted.
+        taken = {name: rows for name, rows in other.taken.items() if name != "c"}
+        assert node.taken == taken
         if node.metrics is None or other.metrics is None:
             assert node.given == other.given
         else:  # before what the join does not test itself
             assert node.given == other.metrics.emitted
         assert node.modelled == other.modelled
         # The same steps are counted, over nearly the same time: what was read, and what was joined.
-        assert node.cost == pytest.approx(other.cost, rel=0.01)
+        assert node.cost == (None if other.cost is None else pytest.approx(other.cost, rel=0.01))
         is_measured = node.measured is not None and node.measured > 0
         assert is_measured == (node.metrics is not None)
     bids = told[2]

@@ -17,7 +17,7 @@ from penstock.planning.member_rows import SELECTED, TIME
 from penstock.planning.output import output_columns
 from penstock.planning.parsed import quoted
 from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
-from penstock.planning.plan_progress import join_name, kept_name, read_name
+from penstock.planning.plan_progress import given_name, join_name, kept_name, read_name, taken_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,9 +140,12 @@ class _Running:
         from penstock.spark.table_joins import join_with_table  # noqa: PLC0415  # as above
 
         left, right = (self.composed(each) for each in step.inputs)
+        if isinstance(step.inputs[0], Joined):
+            left = self._counted_results(left, step, taken_name)
         parts = [self._condition(each, step) for each in step.conditions]
         member = step.inputs[1].members[0]
         rows = join_with_table(left, right, " AND ".join(parts) or "TRUE", member)
+        rows = self._counted_results(rows, step, given_name)
         columns = [quoted(each) for each in step.members]
         columns += [TIME] if step.stream is not None else []
         for key in step.keys:
@@ -151,6 +154,16 @@ class _Running:
                 value = f"{quoted(key.relation)}.{quoted(key.column)}"
             columns.append(f"{value} AS {quoted(key.name)}")
         return rows.selectExpr(*columns, *([COMPLETE] if COMPLETE in rows.columns else []))
+
+    def _counted_results(
+        self, rows: DataFrame, step: Enriched, name_of: Callable[[tuple[str, ...], str], str]
+    ) -> DataFrame:
+        """Count what a join with a table takes and gives, in the same way."""
+        if self._name is None or step.stream is None:
+            return rows
+        from penstock.spark.stream_counts import count_results  # noqa: PLC0415  # needs Spark
+
+        return count_results(rows, name_of(step.members, self._name))
 
     def _condition(self, condition: JoinCondition, step: Enriched) -> str:
         left, right = (
