@@ -16,7 +16,14 @@ from penstock.planning.drop_hash import hashed_columns, threshold
 from penstock.planning.member_rows import SELECTED, TIME
 from penstock.planning.output import output_columns
 from penstock.planning.parsed import quoted
-from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
+from penstock.planning.pipeline import (
+    Enriched,
+    Joined,
+    Leaf,
+    check_shards_of,
+    pipeline_of,
+    steps_of,
+)
 from penstock.planning.plan_progress import given_name, join_name, kept_name, read_name, taken_name
 
 if TYPE_CHECKING:
@@ -50,6 +57,7 @@ def run_plan(
     _check_frames(plan, frames, streaming=name is not None)
     schemas = arrow_schemas(frames)
     last = pipeline_of(plan, schemas)
+    check_shards_of(last, shards)
     columns = output_columns(parsed, schemas, time)
     names = {}
     if name is not None:
@@ -186,7 +194,7 @@ class _Running:
             tuple((key.name, key.relation, key.column) for key in step.rows.keys),
             joins=bool(self._names) and not is_last,
         )
-        shards = 1 if step.join.has_row_windows else self._shards
+        shards = self._shards  # left out, it is 1 for a join with a window by rows
         if not self._names:
             return stream.batch(step.join, frames, shards, feed=feed)
         return stream.stream(
