@@ -21,18 +21,32 @@ def models(
     selections: int = 0,
     by: str = "either",
     results: bool = True,
+    two_sided: bool = False,
 ) -> QueryModel:
-    """Draw a query of streams, connected or not, with windows by rows or by time."""
+    """Draw a query of streams, connected or not, with windows by rows or by time.
+
+    With `two_sided` some conditions have two selectivities; with `by` mixed there are both windows.
+    """
     count = draw(st.integers(least, most))
     kind = draw(st.sampled_from(["rows", "time"])) if by == "either" else by
     relations = tuple(
-        _relation(f"s{at}", draw(RATES), float(draw(st.integers(1, 30))), kind)
+        _relation(
+            f"s{at}",
+            draw(RATES),
+            float(draw(st.integers(1, 30))),
+            draw(st.sampled_from(["rows", "time"])) if kind == "mixed" else kind,
+        )
         for at in range(count)
     )
     pairs = [(left, right) for right in range(count) for left in range(right)]
     chosen = draw(st.lists(st.sampled_from(pairs), max_size=2 * count))
     conditions = tuple(
-        Condition(left=f"s{left}", right=f"s{right}", selectivity=draw(SHARES))
+        Condition(
+            left=f"s{left}",
+            right=f"s{right}",
+            selectivity=draw(SHARES),
+            backward=draw(st.none() | st.just(0.0) | SHARES) if two_sided else None,
+        )
         for left, right in chosen
     )
     filters = tuple(

@@ -63,6 +63,12 @@ def test_one_operator_may_have_all_windows_by_rows() -> None:
     assert ids(plan.replay(made.tables).result) == made.expected
 
 
+SEVERAL_SHARDS = (
+    r'shards of a plan with a window by rows of "c" must be 1; got 2; leave it out: a shard does '
+    r"not know how many rows of a stream went to the others"
+)
+
+
 def streams_with_windows_by_rows(seed: int) -> dict[str, pa.Table]:
     """Three streams, no two rows of which have the same time."""
     chance = np.random.default_rng(seed)
@@ -96,7 +102,9 @@ def test_a_window_by_rows_at_the_last_join_has_the_last_rows_selected_or_not(see
     plan = replace(chosen, tree=Pair(Pair(Read(0), Read(1)), Read(2)))
     assert ids(plan.replay(tables).result) == expected
     batches = {name: cut(table, 4, seed) for name, table in tables.items()}
-    assert ids(plan.replay(batches, shards=2).result) == expected
+    assert ids(plan.replay(batches).result) == expected
+    with pytest.raises(SpecificationError, match=SEVERAL_SHARDS):
+        plan.replay(batches, shards=2)
 
 
 def test_a_window_by_rows_below_another_join_is_refused() -> None:

@@ -316,3 +316,23 @@ def test_the_modelled_costs_of_all_operators_are_that_of_the_plan() -> None:
     by_name = {node.name: node for node in nodes}
     assert by_name["a"].modelled == 0  # the plan tests its rows later
     assert all(node.measured is not None for node in nodes)
+
+
+def test_a_join_with_a_table_says_what_it_took_and_gave() -> None:
+    tables = three_streams(30) | {"d": pa.table({"k": [0, 0, 1]})}
+    query = ps.Query(
+        "SELECT a.t AS x, b.t AS y, c.t AS z FROM a [RANGE 3], b [RANGE 3], c [NOW], d "
+        "WHERE a.k = b.k AND b.k = d.k AND b.k = c.k",
+        streams=dict.fromkeys("abc", "t"),
+        tables=["d"],
+    )
+    chosen = query.optimize(query.measure(tables))
+    tree = Pair(Pair(Pair(Read(0), Read(1)), Read(3)), Read(2))
+    nodes = {node.name: node for node in replace(chosen, tree=tree).replay(tables).nodes}
+    assert list(nodes) == ["a", "b", "a+b", "d", "a+b+d", "c", "a+b+d+c"]
+    pairs = nodes["a+b"].given
+    assert pairs > 0
+    assert nodes["a+b+d"].taken == {"a+b": pairs, "d": 3}
+    assert nodes["a+b+d"].given == 2 * pairs
+    assert nodes["a+b+d+c"].taken == {"a+b+d": 2 * pairs, "c": 30}
+    assert nodes["a+b+d"].metrics is None

@@ -14,7 +14,7 @@ from penstock.planning.choose import within_memory
 from penstock.planning.estimate import Estimator
 from penstock.planning.model import Condition, QueryModel, Relation, Selection
 from penstock.planning.operator_costs import OperatorCosts
-from penstock.planning.search import Search, cheapest, plans_by_split, single_plans
+from penstock.planning.search import Search, _Table, cheapest, plans_by_split, single_plans
 from penstock.planning.subsets import Subsets
 from penstock.planning.tree import Filter, Pair, Read, Single, nodes_of
 from tests.oracles.plans import every_plan, flow
@@ -23,7 +23,13 @@ from tests.planning.support import models
 if TYPE_CHECKING:
     from random import Random
 
+    import numpy as np
+    import numpy.typing as npt
+
     from penstock.planning.tree import Tree
+
+    Floats = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int64]
 
 
 @settings(max_examples=30)
@@ -123,10 +129,9 @@ def test_a_costly_selection_waits_until_there_are_few_rows() -> None:
     ]
 
 
-def test_twelve_streams_are_planned() -> None:
-    """How long it takes is in docs/queries.md."""
-    names = [f"s{at}" for at in range(12)]
-    model = QueryModel(
+def chain_of(count: int, selections: int = 0) -> QueryModel:
+    names = [f"s{at}" for at in range(count)]
+    return QueryModel(
         relations=tuple(
             Relation(name=name, rate=1.0 + at % 5, duration=3.0 + at % 7)
             for at, name in enumerate(names)
@@ -135,11 +140,66 @@ def test_twelve_streams_are_planned() -> None:
             Condition(left=left, right=right, selectivity=0.05 + 0.02 * at)
             for at, (left, right) in enumerate(pairwise(names))
         ),
+        selections=tuple(
+            Selection(relation=names[at], selectivity=0.5, cost=0.01) for at in range(selections)
+        ),
         costs=OperatorCosts.per_row(0.0001),
     )
-    tree = cheapest(model)
+
+
+class Count:
+    """Counts the plans that a search costs: ways to divide a set, times selections applied."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.plans = 0
+        values = _Table._values
+
+        def counted(table: _Table, sets: Integers, parts: Integers) -> Floats:
+            found = values(table, sets, parts)
+            self.plans += found.size
+            return found
+
+        monkeypatch.setattr(_Table, "_values", counted)
+
+
+def ways_to_divide(count: int) -> int:
+    """How often a set of two or more of so many relations can be divided in two."""
+    ways: int = (3**count - 2 ** (count + 1) + 1) // 2
+    return ways
+
+
+@pytest.mark.parametrize("count", [2, 4, 6, 12])
+def test_each_way_to_divide_each_set_is_costed_once(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """12 streams have about 13.7 billion plans. How long it takes is in docs/queries.md."""
+    counted = Count(monkeypatch)
+    tree = Search(chain_of(count)).best()
+    assert counted.plans == ways_to_divide(count)
     reads = [node.relation for node in nodes_of(tree) if isinstance(node, Read)]
-    assert sorted(reads) == list(range(12))
+    assert sorted(reads) == list(range(count))
+
+
+def test_of_twelve_streams_selections_that_may_be_anywhere_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = Count(monkeypatch)
+    Search(chain_of(12, selections=8)).best()
+    assert ways_to_divide(12) < counted.plans <= 1 << 23
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 6])
+def test_the_search_equals_trying_all_plans(count: int) -> None:
+    model = chain_of(count, selections=2 if count < 5 else 0)
+    plans = list(every_plan(model))
+    assert len(plans) >= count_shapes(count)
+    best = min(flow(model, tree).cost for tree in plans)
+    assert flow(model, Search(model).best()).cost == pytest.approx(best)
+
+
+def test_twelve_streams_are_planned() -> None:
+    model = chain_of(12)
+    tree = cheapest(model)
     left_deep: Tree = Read(0)
     for at in range(1, 12):
         left_deep = Pair(left_deep, Read(at))

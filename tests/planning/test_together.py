@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from penstock.errors import SpecificationError
+from penstock.planning import together
+from penstock.planning.choose import choose
+from penstock.planning.drop_boxes import solve_drop_boxes
+from penstock.planning.estimate import Estimator
 from penstock.planning.examples import EXAMPLE_1_PLANS, example_1
 from penstock.planning.model import QueryModel, Relation, Selection
 from penstock.planning.operator_costs import OperatorCosts
-from penstock.planning.together import plan_together
+from penstock.planning.together import plan_together, shared_cost_of
+from tests.oracles.plans import every_plan
 
 
 def of_two(model: QueryModel, *names: str) -> QueryModel:
@@ -52,6 +58,50 @@ def test_one_bound_for_all() -> None:
     assert joint.cost > 1
     assert joint.boxes.cost == pytest.approx(1.0)
     assert min(joint.boxes.kept.values()) < 1
+
+
+@pytest.mark.parametrize("seconds", [0.005, 0.02, 0.06])
+def test_one_query_alone_is_chosen_as_by_itself(seconds: float) -> None:
+    """Also where the cheapest plan is not the one that gives most with drop boxes."""
+    choice = choose(example_1(seconds), 1.0)
+    assert choice is not None
+    joint = plan_together([example_1(seconds)], 1.0)
+    assert joint.boxes.value == pytest.approx(choice.boxes.value)
+
+
+def over_the_bound(duration: float | None) -> list[QueryModel]:
+    three = example_1(0.02, duration=duration)
+    return [three, of_two(three, "B", "C")]
+
+
+@pytest.mark.parametrize("duration", [None, 1.0])
+def test_over_the_bound_the_plans_that_give_most_are_chosen(duration: float | None) -> None:
+    models = over_the_bound(duration)
+    joint = plan_together(models, 1.0)
+    found = []
+    for trees in product(*(every_plan(model) for model in models)):
+        plans = [
+            (Estimator(model).estimate(tree), model)
+            for model, tree in zip(models, trees, strict=True)
+        ]
+        found.append(solve_drop_boxes(plans, 1.0, shared_cost=shared_cost_of).value)
+    assert joint.boxes.value == pytest.approx(max(found))
+    assert joint.boxes.cost <= 1 + 1e-9
+
+
+def test_many_plans_and_their_boxes_are_improved_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = over_the_bound(None)
+    best = plan_together(models, 1.0)
+    monkeypatch.setattr(together, "_MOST_BOXED", 0)
+    found = plan_together(models, 1.0)
+    assert found.boxes.value <= best.boxes.value * (1 + 1e-9)
+    assert found.boxes.value >= 0.9 * best.boxes.value
+    assert found.boxes.cost <= 1 + 1e-9
+
+
+def test_a_minimum_that_fits_no_plans_is_refused() -> None:
+    with pytest.raises(SpecificationError, match="minimum must be within the budget"):
+        plan_together(over_the_bound(None), 1.0, minimum={"C": 1.0, "B": 1.0})
 
 
 def test_many_queries_are_chosen_in_turn() -> None:

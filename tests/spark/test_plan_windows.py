@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.errors import SpecificationError
 from penstock.planning.tree import Pair, Read, Single
 from penstock.testing import canonical_rows
 from tests.oracles.naive_query import NaiveRelation, naive_query
@@ -113,9 +114,12 @@ def test_a_window_by_rows_has_the_last_rows_also_after_a_restart(
     assert rows_written(spark, tmp_path, replay.result.schema) == wanted
 
 
-def test_a_batch_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
-    plan = replace(QUERY.optimize(QUERY.measure(ROWS)), tree=CHAIN)
+@pytest.mark.parametrize("tree", [CHAIN, TOGETHER], ids=["chain", "one-operator"])
+def test_a_batch_has_the_same_rows(spark: SparkSession, tmp_path: Path, tree: Tree) -> None:
+    plan = replace(QUERY.optimize(QUERY.measure(ROWS)), tree=tree)
     sources = make_sources(tmp_path, {name: [table] for name, table in ROWS.items()})
     frames = {name: source.read(spark) for name, source in sources.items()}
-    made = plan.batch(frames, shards=2).toArrow()
+    with pytest.raises(SpecificationError, match=r'window by rows of "c" must be 1; got 2; leave'):
+        plan.batch(frames, shards=2)
+    made = plan.batch(frames).toArrow()
     assert canonical_rows(made.cast(plan.replay(ROWS).result.schema)) == expected()

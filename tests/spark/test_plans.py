@@ -42,8 +42,19 @@ def frames_of(spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
     return {name: source.read(spark) for name, source in sources.items()}
 
 
+# Deep ones, bushy ones, and products. One operator over all streams, and windows by rows, are in
+# test_plan_windows and test_plan_names; all plans in replay are in tests/planning.
+IN_A_BATCH = [
+    "((p ⋈ a) ⋈ select(b)) ⋈ c",
+    "p ⋈ ((a ⋈ c) ⋈ select(b))",
+    "(p ⋈ a) ⋈ (select(b) ⋈ c)",
+    "(p ⋈ select(b)) ⋈ (a ⋈ c)",
+    "((p ⋈ select(b)) ⋈ c) ⋈ a",
+]
+
+
 @pytest.mark.slow
-def test_all_plans_in_a_batch_give_the_rows_of_sparks_own_joins(
+def test_plans_in_a_batch_give_the_rows_of_sparks_own_joins(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     frames = frames_of(spark, tmp_path)
@@ -60,7 +71,8 @@ def test_all_plans_in_a_batch_give_the_rows_of_sparks_own_joins(
     wanted = expected()
     assert wanted.num_rows > 50
     assert canonical_rows(own.cast(wanted.schema)) == canonical_rows(wanted)
-    for plan in PLANS[6::6]:
+    for text in IN_A_BATCH:
+        plan = plan_of(text)
         made = plan.batch(frames, shards=2).toArrow().cast(wanted.schema)
         assert canonical_rows(made) == canonical_rows(wanted), plan
 
@@ -132,17 +144,19 @@ def test_a_chain_with_drop_boxes_gives_the_rows_of_replay_and_says_what_each_ope
     written = rows_written(spark, tmp_path, replay.result.schema)
     assert written == canonical_rows(replay.result)
     nodes = {node.name: node for node in replay.nodes}
-    assert [node.name for node in told] == ["p", "a", "b", "a+b", "p+a+b+c"]
+    assert [node.name for node in told] == ["p", "a", "b", "a+b", "a+b+c", "p+a+b+c"]
     for node in told:
         other = nodes[node.name]
-        assert node.taken == other.taken
+        # What a join with a table takes of the table is not counted.
+        taken = {name: rows for name, rows in other.taken.items() if name != "c"}
+        assert node.taken == taken
         if node.metrics is None or other.metrics is None:
             assert node.given == other.given
         else:  # before what the join does not test itself
             assert node.given == other.metrics.emitted
         assert node.modelled == other.modelled
         # The same steps are counted, over nearly the same time: what was read, and what was joined.
-        assert node.cost == pytest.approx(other.cost, rel=0.01)
+        assert node.cost == (None if other.cost is None else pytest.approx(other.cost, rel=0.01))
         is_measured = node.measured is not None and node.measured > 0
         assert is_measured == (node.metrics is not None)
     bids = told[2]

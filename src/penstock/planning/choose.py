@@ -9,23 +9,34 @@ import numpy as np
 
 from penstock.planning.all_plans import all_plans, count_shapes
 from penstock.planning.drop_boxes import DropBoxes, NotWithinError, keep_within
+from penstock.planning.drop_functions import is_uneven
 from penstock.planning.estimate import Estimator, PlanEstimate
 from penstock.planning.search import Search, cheapest, pushed_and_placed, single_plans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.planning.model import QueryModel
     from penstock.planning.tree import Tree
 
-__all__ = ["Choice", "best_with_drop_boxes", "choose", "fits", "within_memory"]
+__all__ = [
+    "LEAST_KEPT",
+    "Choice",
+    "beginnings",
+    "best_with_drop_boxes",
+    "choose",
+    "fits",
+    "within_memory",
+]
 
-# Plans that are compared one by one; a geometric programme takes some milliseconds.
-_MOST_LINEAR, _MOST_GEOMETRIC = 2_000, 150
+# Plans that are compared one by one: a geometric programme takes some milliseconds, and some tenths
+# of a second go by if selectivities depend on what is kept.
+_MOST_LINEAR, _MOST_GEOMETRIC, _MOST_UNEVEN = 2_000, 150, 30
 # Prices of memory that are tried for many relations.
 _PRICES = 24
 _ROUNDING = 1e-9
-_LEAST_KEPT = 1e-4
+LEAST_KEPT = 1e-4
+"""Of a stream of which nothing is kept, for the comparison of plans: they would be equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +183,14 @@ def best_with_drop_boxes(
     """
     tried = _Tried(model, bound, rows, weights, minimum, fill)
     most = _MOST_LINEAR if model.by_rows else _MOST_GEOMETRIC
+    most = _MOST_UNEVEN if is_uneven(model) else most
     if _are_few(model, most) if exhaustive is None else exhaustive:
         for tree in all_plans(model):
             tried.add(tree)
     else:
         for tree in single_plans(model):
             tried.add(tree)
-        for kept in _beginnings(model):
+        for kept in beginnings([each.name for each in model.relations if not each.is_table]):
             tried.improve(kept)
         for tree in [] if rows is None else _priced_plans(model):
             tried.add(tree)
@@ -227,8 +239,7 @@ class _Tried:
         """Improve plan and drop boxes in turn, until neither changes."""
         last = -1.0
         while True:
-            # A stream of which nothing is kept would make plans equal that are not.
-            shares = {name: max(share, _LEAST_KEPT) for name, share in kept.items()}
+            shares = {name: max(share, LEAST_KEPT) for name, share in kept.items()}
             choice = self.add(Search(self._model.kept(shares)).best())
             if choice is None or choice.boxes.value <= last * (1 + 1e-9):
                 return
@@ -246,9 +257,8 @@ class _Tried:
         return min(equal, key=lambda each: each.full.cost)
 
 
-def _beginnings(model: QueryModel) -> list[dict[str, float]]:
+def beginnings(streams: Sequence[str]) -> list[dict[str, float]]:
     """Return what is kept at first: all or a little of each, in several combinations."""
-    streams = [each.name for each in model.relations if not each.is_table]
     found = [dict.fromkeys(streams, 1.0), dict.fromkeys(streams, 0.1)]
     for number, name in enumerate(streams):
         rest = dict.fromkeys(streams, 0.01)

@@ -33,8 +33,8 @@ class NodeMetrics:
     name
         The relations that its rows are made of: ``b``, ``a+b``.
     taken
-        Rows that it took, by the name of its input; of a stream in a streaming query those of the
-        micro-batches that Spark remembers.
+        Rows that it took, by the name of its input; of a stream, and of a join with a table, in a
+        streaming query those of the micro-batches that Spark remembers.
     given
         Rows that it gave. Of the last join of a streaming query these are all that it found, before
         conditions and windows are tested that it does not test itself.

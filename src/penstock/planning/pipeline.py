@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from penstock.planning.parsed import JoinCondition, Source
     from penstock.planning.plan import Plan
 
-__all__ = ["Enriched", "Joined", "Leaf", "Step", "pipeline_of", "steps_of"]
+__all__ = ["Enriched", "Joined", "Leaf", "Step", "check_shards_of", "pipeline_of", "steps_of"]
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,29 @@ def pipeline_of(plan: Plan, schemas: Mapping[str, pa.Schema]) -> Step:
     """
     plan.query.check_schemas(schemas)
     return _Builder(plan, schemas).step(plan.tree, (), is_last=True)
+
+
+def check_shards_of(last: Step, shards: int | None) -> None:
+    """Raise if a plan is to have several shards, and one of its joins cannot.
+
+    Parameters
+    ----------
+    last
+        The last step.
+    shards
+        As the user says; None leaves the number to each join.
+    """
+    joins = [step for step in steps_of(last) if isinstance(step, Joined)]
+    by_rows = [
+        name
+        for step in joins
+        for name, stream in step.join.streams.items()
+        if isinstance(stream.window, Rows)
+    ]
+    if by_rows and isinstance(shards, int) and shards > 1:
+        what = f'shards of a plan with a window by rows of "{by_rows[0]}"'
+        hint = "leave it out: a shard does not know how many rows of a stream went to the others"
+        raise SpecificationError(must(what, "1", shards, hint))
 
 
 class _Builder:

@@ -308,9 +308,10 @@ class Plan:
     def progress(self, query: StreamingQuery, name: str = "penstock") -> tuple[NodeMetrics, ...]:
         """Return what each operator of a streaming query has done so far, inputs first.
 
-        These are the streams, as they are read, dropped and selected, and the joins. What joins
-        took and gave is since the query began. Rows of streams, and all costs, are of the last
-        micro-batches that Spark remembers: a hundred by default, and only of this run.
+        These are the streams, as they are read, dropped and selected, the joins, and the joins
+        with stored tables. What joins of streams took and gave is since the query began. Rows of
+        streams and of joins with tables, and all costs, are of the last micro-batches that Spark
+        remembers: a hundred by default, and only of this run.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ def draw_plans(picture: Path, plans: Sequence[Plan]) -> None:
     most = 1.1 * max(min(each.full.cost for each in plans) * 2, chosen.bound)
     # Also where a plan begins to give all results: there its curve has a corner.
     full = [each.full.cost for each in plans if each.full.cost < most]
-    processors = np.unique([*np.linspace(most / _POINTS, most, _POINTS), *full])
+    processors = np.unique([*np.linspace(0.0, most, _POINTS + 1), *full])
     curves = [
         OutputCurve(
             short(each.tree, each.model.names),
@@ -61,7 +61,7 @@ def draw_plans(picture: Path, plans: Sequence[Plan]) -> None:
 
 
 def _rate(plan: Plan, bound: float) -> float:
-    return keep_within(plan.full, plan.model, bound, fill=FILL).rate
+    return keep_within(plan.full, plan.model, bound, fill=FILL).rate if bound > 0 else 0.0
 
 
 def _subtitle(chosen: Plan) -> str:

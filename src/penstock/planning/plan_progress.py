@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from penstock.join import progress
@@ -10,7 +11,7 @@ from penstock.planning.node_metrics import NodeMetrics, modelled_cost, work_of
 from penstock.planning.tree import Filter, Read, Single, inputs_of, nodes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -19,7 +20,23 @@ if TYPE_CHECKING:
     from penstock.planning.tree import Tree
     from penstock.spark.stream_counts import Remembered
 
-__all__ = ["join_name", "joins_of", "kept_name", "plan_progress", "read_name"]
+__all__ = [
+    "given_name",
+    "join_name",
+    "joins_of",
+    "kept_name",
+    "plan_progress",
+    "read_name",
+    "taken_name",
+]
+
+
+class _Kind(Enum):
+    """What an operator does."""
+
+    READ = auto()
+    JOIN = auto()
+    TABLE_JOIN = auto()
 
 
 def join_name(plan: Plan, members: tuple[str, ...], name: str) -> str:
@@ -38,10 +55,20 @@ def kept_name(relation: str, name: str) -> str:
     return f"{name} {relation} kept"
 
 
+def taken_name(members: tuple[str, ...], name: str) -> str:
+    """Return under which name the results of a join are counted that are joined with a table."""
+    return f"{name} {'+'.join(members)} taken"
+
+
+def given_name(members: tuple[str, ...], name: str) -> str:
+    """Return under which name the rows are counted that a join with a table gives."""
+    return f"{name} {'+'.join(members)} given"
+
+
 def joins_of(plan: Plan, tree: Tree) -> Iterator[tuple[str, ...]]:
     """Yield the members of each join of streams, inputs before what they feed."""
-    for members, is_joined in _operators(plan, tree):
-        if is_joined:
+    for members, kind, _ in _operators(plan, tree):
+        if kind is _Kind.JOIN:
             yield members
 
 
@@ -50,18 +77,24 @@ def plan_progress(plan: Plan, query: StreamingQuery, name: str) -> tuple[NodeMet
     from penstock.spark.stream_counts import remembered  # noqa: PLC0415  # only this needs Spark
 
     operators = list(_operators(plan, plan.tree))
-    joins = {members: join_name(plan, members, name) for members, joined in operators if joined}
+    of_kind = {kind: [each for each, of, _ in operators if of is kind] for kind in _Kind}
+    joins = {members: join_name(plan, members, name) for members in of_kind[_Kind.JOIN]}
     metrics = {members: progress(query, of) for members, of in joins.items()}
-    streams = [members[0] for members, joined in operators if not joined]
-    counts = [of(each, name) for each in streams for of in (read_name, kept_name)]
+    counts = [of(each, name) for (each,) in of_kind[_Kind.READ] for of in (read_name, kept_name)]
+    counts += [
+        of(each, name) for each in of_kind[_Kind.TABLE_JOIN] for of in (taken_name, given_name)
+    ]
     known = remembered(query, counts, joins.values())
     now = _latest(metrics.values())
     began = _latest(known.before.values()) if known.before else known.first
     span = None if now is None or began is None or now <= began else now - began
-    found = []
-    for members, is_joined in operators:
-        if not is_joined:
+    found: list[NodeMetrics] = []
+    for members, kind, below in operators:
+        if kind is _Kind.READ:
             found.append(_stream(plan, members[0], known, name, span))
+            continue
+        if kind is _Kind.TABLE_JOIN:
+            found.append(_table_join(plan, members, below, known, found, name))
             continue
         single = any(isinstance(each, Single) for each in nodes_of(plan.tree))
         work = work_of(plan, metrics[members], single=single)
@@ -103,6 +136,27 @@ def _stream(
     )
 
 
+def _table_join(
+    plan: Plan,
+    members: tuple[str, ...],
+    below: tuple[str, ...],
+    known: Remembered,
+    found: Sequence[NodeMetrics],
+    name: str,
+) -> NodeMetrics:
+    """Return what a join with a table did; what it took of the table is not counted."""
+    source = next(each for each in found if each.name == "+".join(below))
+    is_counted = source.metrics is not None  # a join, whose own counts are before its tests
+    taken = known.rows[taken_name(members, name)] if is_counted else source.given
+    return NodeMetrics(
+        "+".join(members),
+        {source.name: taken},
+        known.rows[given_name(members, name)],
+        None,
+        modelled_cost(plan, members, is_joined=True),
+    )
+
+
 def _as_taken(nodes: list[NodeMetrics]) -> tuple[NodeMetrics, ...]:
     """Return the operators; a join below another has given what that one took."""
     taken: dict[str, int] = {}
@@ -126,20 +180,27 @@ def _latest(metrics: Iterable[Metrics]) -> float | None:
     return max(times, default=None)
 
 
-def _operators(plan: Plan, tree: Tree) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yield the members of each stream and of each join of streams, and whether it is a join."""
+def _operators(plan: Plan, tree: Tree) -> Iterator[tuple[tuple[str, ...], _Kind, tuple[str, ...]]]:
+    """Yield the members of each operator that takes rows of streams, its kind, and its input.
+
+    The input is that of joins with tables: what has streams.
+    """
     for each in inputs_of(tree):
         yield from _operators(plan, each)
     if isinstance(tree, Filter):
         return
     members = _members(plan, tree)
+    if _are_tables(plan, members):
+        return
     if isinstance(tree, Read):
-        if not _are_tables(plan, members):
-            yield members, False
+        yield members, _Kind.READ, ()
         return
     sides = [_members(plan, each) for each in inputs_of(tree)]
-    if isinstance(tree, Single) or not any(_are_tables(plan, each) for each in sides):
-        yield members, True
+    with_rows = [each for each in sides if not _are_tables(plan, each)]
+    if isinstance(tree, Single) or len(with_rows) == len(sides):
+        yield members, _Kind.JOIN, ()
+    else:
+        yield members, _Kind.TABLE_JOIN, with_rows[0]
 
 
 def _are_tables(plan: Plan, members: tuple[str, ...]) -> bool:

@@ -19,7 +19,14 @@ from penstock.planning.drop_hash import kept_rows
 from penstock.planning.member_rows import SELECTED, TIME, with_keys
 from penstock.planning.node_metrics import Counted, NodeMetrics, node_metrics
 from penstock.planning.output import output_columns, project
-from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
+from penstock.planning.pipeline import (
+    Enriched,
+    Joined,
+    Leaf,
+    check_shards_of,
+    pipeline_of,
+    steps_of,
+)
 from penstock.planning.selection_values import selected_rows
 from penstock.planning.table_join import join_rows
 
@@ -68,6 +75,7 @@ def replay_plan(
     batches = {name: batches_of(name, given) for name, given in tables.items()}
     schemas = {name: parts[0].schema for name, parts in batches.items()}
     last = pipeline_of(plan, schemas)
+    check_shards_of(last, shards)
     columns = output_columns(parsed, schemas, time)
     stored = {source.origin for source in parsed.sources if source.is_table}
     for name in stored:
@@ -98,7 +106,7 @@ class _Running:
             step.name: ShardSet(
                 step.join,
                 {each.name: each.row_schema for each in step.inputs},
-                1 if step.join.has_row_windows else shards,
+                shards,
             )
             for step in steps_of(last)
             if isinstance(step, Joined)

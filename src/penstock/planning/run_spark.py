@@ -16,8 +16,15 @@ from penstock.planning.drop_hash import hashed_columns, threshold
 from penstock.planning.member_rows import SELECTED, TIME
 from penstock.planning.output import output_columns
 from penstock.planning.parsed import quoted
-from penstock.planning.pipeline import Enriched, Joined, Leaf, pipeline_of, steps_of
-from penstock.planning.plan_progress import join_name, kept_name, read_name
+from penstock.planning.pipeline import (
+    Enriched,
+    Joined,
+    Leaf,
+    check_shards_of,
+    pipeline_of,
+    steps_of,
+)
+from penstock.planning.plan_progress import given_name, join_name, kept_name, read_name, taken_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +57,7 @@ def run_plan(
     _check_frames(plan, frames, streaming=name is not None)
     schemas = arrow_schemas(frames)
     last = pipeline_of(plan, schemas)
+    check_shards_of(last, shards)
     columns = output_columns(parsed, schemas, time)
     names = {}
     if name is not None:
@@ -140,9 +148,12 @@ class _Running:
         from penstock.spark.table_joins import join_with_table  # noqa: PLC0415  # as above
 
         left, right = (self.composed(each) for each in step.inputs)
+        if isinstance(step.inputs[0], Joined):
+            left = self._counted_results(left, step, taken_name)
         parts = [self._condition(each, step) for each in step.conditions]
         member = step.inputs[1].members[0]
         rows = join_with_table(left, right, " AND ".join(parts) or "TRUE", member)
+        rows = self._counted_results(rows, step, given_name)
         columns = [quoted(each) for each in step.members]
         columns += [TIME] if step.stream is not None else []
         for key in step.keys:
@@ -151,6 +162,16 @@ class _Running:
                 value = f"{quoted(key.relation)}.{quoted(key.column)}"
             columns.append(f"{value} AS {quoted(key.name)}")
         return rows.selectExpr(*columns, *([COMPLETE] if COMPLETE in rows.columns else []))
+
+    def _counted_results(
+        self, rows: DataFrame, step: Enriched, name_of: Callable[[tuple[str, ...], str], str]
+    ) -> DataFrame:
+        """Count what a join with a table takes and gives, in the same way."""
+        if self._name is None or step.stream is None:
+            return rows
+        from penstock.spark.stream_counts import count_results  # noqa: PLC0415  # needs Spark
+
+        return count_results(rows, name_of(step.members, self._name))
 
     def _condition(self, condition: JoinCondition, step: Enriched) -> str:
         left, right = (
@@ -173,7 +194,7 @@ class _Running:
             tuple((key.name, key.relation, key.column) for key in step.rows.keys),
             joins=bool(self._names) and not is_last,
         )
-        shards = 1 if step.join.has_row_windows else self._shards
+        shards = self._shards  # left out, it is 1 for a join with a window by rows
         if not self._names:
             return stream.batch(step.join, frames, shards, feed=feed)
         return stream.stream(

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.errors import SpecificationError, must
 from penstock.planning.all_plans import all_plans, count_shapes
-from penstock.planning.drop_boxes import DropBoxes, posynomial, project_of, solve_drop_boxes
+from penstock.planning.choose import LEAST_KEPT, beginnings, fits
+from penstock.planning.drop_boxes import DropBoxes, NotWithinError, solve_drop_boxes
+from penstock.planning.drop_functions import is_uneven, posynomial, project_of
 from penstock.planning.estimate import Estimator, Node, PlanEstimate
+from penstock.planning.geometric import Posynomial
 from penstock.planning.search import cheapest, plans_by_split
 from penstock.planning.tree import Filter, Read, Tree, inputs_of, streams_below
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from penstock.planning.geometric import Posynomial
     from penstock.planning.model import QueryModel
 
 __all__ = ["JointPlan", "plan_together"]
 
 Signature: TypeAlias = "Hashable"
+Operators: TypeAlias = "dict[Signature, tuple[QueryModel, Node]]"
 
 # Plans of a query that are all tried, and combinations of plans of all queries.
 _MOST_PLANS, _MOST_COMBINATIONS = 120, 5_000
+# Combinations that are all tried with drop boxes; fewer if selectivities depend on what is kept.
+_MOST_BOXED, _MOST_UNEVEN = 300, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +68,8 @@ def plan_together(
 ) -> JointPlan:
     """Choose a plan for each of several queries, for the least cost of all together.
 
+    If that exceeds the bound, the plans that give most with drop boxes are chosen.
+
     Selections and joins are shared if they have the same conditions over relations of the same
     names, and joins also the same windows. Small queries are tried in all combinations; otherwise
     each in turn takes the plan that adds least to the others, until none changes.
@@ -89,50 +97,141 @@ def plan_together(
     (0.25, 0.5)
     """
     _check(models)
-    estimators = [Estimator(model) for model in models]
-    candidates = [_candidates(model) for model in models]
-    estimates = [
-        [estimator.estimate(tree) for tree in trees]
-        for estimator, trees in zip(estimators, candidates, strict=True)
-    ]
-    signed = [
-        [_signed(model, each) for each in group]
-        for model, group in zip(models, estimates, strict=True)
-    ]
-    if prod(map(len, candidates)) <= _MOST_COMBINATIONS:
-        choices = product(*(range(len(group)) for group in candidates))
-        best = min(choices, key=lambda choice: _total(signed, choice))
-    else:
-        best = _in_turn(signed)
-    chosen = [group[at] for group, at in zip(estimates, best, strict=True)]
-    shared = _shared(signed, best)
-    names = tuple(
-        dict.fromkeys(
-            each.name for model in models for each in model.relations if not each.is_table
-        )
-    )
-    cost: Posynomial | None = None
-    for model, node in shared.values():
-        part = posynomial(node.work, model, names)
-        cost = part if cost is None else cost.plus(part)
-    # Queries select columns of their own, each at its end.
-    for plan, model in zip(chosen, models, strict=True):
-        if plan.project and cost is not None:
-            cost = cost.plus(project_of(plan, model, names))
-    boxes = solve_drop_boxes(
-        list(zip(chosen, models, strict=True)),
-        bound,
-        weights=weights,
-        minimum=minimum,
-        shared_cost=cost,
-    )
+    search = _Search(models, bound, weights, minimum)
+    best = search.cheapest(models)
+    if not fits(search.cost(best), bound):
+        best = search.best_with_drop_boxes()
+    chosen = search.plans(best)
+    shared = _shared(search.signed, best)
     return JointPlan(
-        trees=tuple(group[at] for group, at in zip(candidates, best, strict=True)),
-        cost=sum(node.cost for _, node in shared.values()) + sum(each.project for each in chosen),
-        alone=sum(each.cost for each in chosen),
+        trees=tuple(plan.root.tree for plan, _ in chosen),
+        cost=search.cost(best),
+        alone=sum(plan.cost for plan, _ in chosen),
         memory=sum(node.memory for _, node in shared.values()),
-        boxes=boxes,
+        boxes=search.boxes(best),
     )
+
+
+class _Search:
+    """Looks for a plan of each query; a choice has the number of the plan of each."""
+
+    def __init__(
+        self,
+        models: Sequence[QueryModel],
+        bound: float,
+        weights: Mapping[str, float] | None,
+        minimum: Mapping[str, float] | None,
+    ) -> None:
+        self._models, self._bound = models, bound
+        self._weights, self._minimum = weights, minimum
+        self._candidates = [_candidates(model) for model in models]
+        self._estimates = self._estimated(models)
+        self.signed = self._signed(models, self._estimates)
+        self._found: dict[tuple[int, ...], DropBoxes] = {}
+        self._refused: list[NotWithinError] = []
+
+    def _estimated(self, models: Sequence[QueryModel]) -> list[list[PlanEstimate]]:
+        estimators = [Estimator(model) for model in models]
+        return [
+            [estimator.estimate(tree) for tree in trees]
+            for estimator, trees in zip(estimators, self._candidates, strict=True)
+        ]
+
+    @staticmethod
+    def _signed(
+        models: Sequence[QueryModel], estimates: Sequence[Sequence[PlanEstimate]]
+    ) -> list[list[Operators]]:
+        return [
+            [_signed(model, each) for each in group]
+            for model, group in zip(models, estimates, strict=True)
+        ]
+
+    def _choices(self) -> Iterable[tuple[int, ...]]:
+        """Return all choices."""
+        return product(*(range(len(group)) for group in self._candidates))
+
+    def cheapest(self, models: Sequence[QueryModel]) -> tuple[int, ...]:
+        """Return the choice of the least cost, for these rates."""
+        signed = (
+            self.signed if models is self._models else self._signed(models, self._estimated(models))
+        )
+        if prod(map(len, self._candidates)) <= _MOST_COMBINATIONS:
+            return min(self._choices(), key=lambda choice: _total(signed, choice))
+        return _in_turn(signed)
+
+    def plans(self, choice: tuple[int, ...]) -> list[tuple[PlanEstimate, QueryModel]]:
+        """Return the plans of a choice."""
+        chosen = (group[at] for group, at in zip(self._estimates, choice, strict=True))
+        return list(zip(chosen, self._models, strict=True))
+
+    def cost(self, choice: tuple[int, ...]) -> float:
+        """Return what a choice needs with nothing dropped."""
+        return _total(self.signed, choice) + sum(plan.project for plan, _ in self.plans(choice))
+
+    def boxes(self, choice: tuple[int, ...]) -> DropBoxes:
+        """Return the drop boxes of a choice."""
+        return solve_drop_boxes(
+            self.plans(choice),
+            self._bound,
+            weights=self._weights,
+            minimum=self._minimum,
+            shared_cost=shared_cost_of,
+        )
+
+    def best_with_drop_boxes(self) -> tuple[int, ...]:
+        """Return the choice that gives most with drop boxes.
+
+        A few are all compared. Otherwise plans and drop boxes are improved in turn, from several
+        beginnings: the choice that is cheapest for what is kept, then what to keep with it.
+        """
+        uneven = any(map(is_uneven, self._models))
+        if prod(map(len, self._candidates)) <= (_MOST_UNEVEN if uneven else _MOST_BOXED):
+            for choice in self._choices():
+                self._add(choice)
+        else:
+            streams = {
+                each.name: 1.0 for model in self._models for each in model.relations if each.rate
+            }
+            for kept in beginnings(list(streams)):
+                self._improve(kept)
+        if not self._found:
+            raise min(self._refused, key=lambda each: each.excess)
+        top = max(boxes.value for boxes in self._found.values())
+        equal = [choice for choice, boxes in self._found.items() if boxes.value >= top * (1 - 1e-9)]
+        return min(equal, key=self.cost)
+
+    def _add(self, choice: tuple[int, ...]) -> DropBoxes | None:
+        """Return the drop boxes of a choice; None if the smallest shares alone are too much."""
+        if choice not in self._found:
+            try:
+                self._found[choice] = self.boxes(choice)
+            except NotWithinError as error:
+                self._refused.append(error)
+                return None
+        return self._found[choice]
+
+    def _improve(self, kept: Mapping[str, float]) -> None:
+        """Improve plans and drop boxes in turn, until neither changes."""
+        last = -1.0
+        while True:
+            shares = {name: max(share, LEAST_KEPT) for name, share in kept.items()}
+            boxes = self._add(self.cheapest([model.kept(shares) for model in self._models]))
+            if boxes is None or boxes.value <= last * (1 + 1e-9):
+                return
+            last, kept = boxes.value, boxes.kept
+
+
+def shared_cost_of(
+    plans: Sequence[tuple[PlanEstimate, QueryModel]], names: tuple[str, ...]
+) -> Posynomial:
+    """Return the cost of several plans, shared operators once, as a function of what is kept."""
+    shared: Operators = {}
+    for plan, model in plans:
+        shared |= _signed(model, plan)
+    parts = [posynomial(node.work, model, names) for model, node in shared.values()]
+    # Queries select columns of their own, each at its end.
+    parts += [project_of(plan, model, names) for plan, model in plans if plan.project]
+    return reduce(Posynomial.plus, parts)
 
 
 def _check(models: Sequence[QueryModel]) -> None:
@@ -160,7 +259,7 @@ def _candidates(model: QueryModel) -> list[Tree]:
     return list(dict.fromkeys([cheapest(model), *plans_by_split(model)]))[:_MOST_PLANS]
 
 
-def _signed(model: QueryModel, plan: PlanEstimate) -> dict[Signature, tuple[QueryModel, Node]]:
+def _signed(model: QueryModel, plan: PlanEstimate) -> Operators:
     return {_signature(model, node.tree): (model, node) for node in plan.nodes}
 
 
@@ -183,23 +282,19 @@ def _signature(model: QueryModel, tree: Tree) -> Signature:
             return (type(tree).__name__, frozenset(inside), conditions, below)
 
 
-def _shared(
-    signed: Sequence[Sequence[dict[Signature, tuple[QueryModel, Node]]]], choice: Sequence[int]
-) -> dict[Signature, tuple[QueryModel, Node]]:
-    found: dict[Signature, tuple[QueryModel, Node]] = {}
+def _shared(signed: Sequence[Sequence[Operators]], choice: Sequence[int]) -> Operators:
+    found: Operators = {}
     for group, at in zip(signed, choice, strict=True):
         found |= group[at]
     return found
 
 
-def _total(
-    signed: Sequence[Sequence[dict[Signature, tuple[QueryModel, Node]]]], choice: Sequence[int]
-) -> float:
+def _total(signed: Sequence[Sequence[Operators]], choice: Sequence[int]) -> float:
     return sum(node.cost for _, node in _shared(signed, choice).values())
 
 
 def _in_turn(
-    signed: Sequence[Sequence[dict[Signature, tuple[QueryModel, Node]]]],
+    signed: Sequence[Sequence[Operators]],
 ) -> tuple[int, ...]:
     """Change one query's plan at a time, as long as that makes all together cheaper."""
     choice = [

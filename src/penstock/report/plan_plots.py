@@ -176,7 +176,7 @@ def _draw_tree(axes: Axes, tree: TreeBox, left: float, level: int) -> tuple[floa
         axes.plot([x, place[0]], [y, place[1]], color="#999999", linewidth=1.2, zorder=1)
     words = textwrap.fill(tree.words, _WRAP)
     figures = tree.figures.replace(", ", "\n")
-    box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": "#999999"}
+    box = {"boxstyle": "round,pad=0.6", "facecolor": "white", "edgecolor": "#999999"}
     axes.text(
         x,
         y,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
+from penstock.spark.frames import COMPLETE
 from penstock.spark.progress import metrics_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from penstock.metrics import Metrics
 
-__all__ = ["Remembered", "count_rows", "remembered"]
+__all__ = ["Remembered", "count_results", "count_rows", "remembered"]
 
 
 def count_rows(frame: DataFrame, name: str, time: str, kind: pa.DataType) -> DataFrame:
@@ -48,6 +49,15 @@ def count_rows(frame: DataFrame, name: str, time: str, kind: pa.DataType) -> Dat
     return frame.observe(
         name, F.count(F.lit(1)).alias("rows"), F.min(F.expr(seconds)).alias("first")
     )
+
+
+def count_results(frame: DataFrame, name: str) -> DataFrame:
+    """Count the results in a streaming frame under a name, without rows that tell how far it is."""
+    is_one = F.lit(1)
+    if COMPLETE in frame.columns:
+        is_one = F.when(F.col(f"`{COMPLETE}`").isNull(), 1)
+    no_time = F.min(F.lit(None).cast("double"))
+    return frame.observe(name, F.count(is_one).alias("rows"), no_time.alias("first"))
 
 
 @dataclass(frozen=True)
