@@ -27,14 +27,20 @@ __all__ = ["STUDY"]
 _MEMORY = 0.2
 _SKEWS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 _SEEDS = (0,)
+# The paper's, and one at which more is seen of rare keys.
+_RATES = (1.0, 10.0)
 
 
-def _point(skew: float, windows: float, seed: int) -> SharedPoint:
+def _point(skew: float, windows: float, seed: int, rate: float = 1.0) -> SharedPoint:
     kinds = tuple(
-        Kind(name, skew, windows=windows, seed=2 * seed + place)
+        Kind(name, skew, rate=rate, windows=windows, seed=2 * seed + place)
         for place, name in enumerate(("DC", "IC"))
     )
-    return SharedPoint("DC and IC", skew, kinds, _MEMORY)
+    return SharedPoint(_panel(rate), skew, kinds, _MEMORY)
+
+
+def _panel(rate: float) -> str:
+    return f"DC and IC, r = {rate:.0f}"
 
 
 def _table(rows: Sequence[SharedRow]) -> Table:
@@ -43,9 +49,13 @@ def _table(rows: Sequence[SharedRow]) -> Table:
 
 
 def _draw(rows: Sequence[SharedRow], path: Path) -> None:
+    shares = []
+    for title in dict.fromkeys(row.panel for row in rows):
+        own = [row for row in rows if row.panel == title]
+        shares.append(share_panel(own, f"what DC, the first, gets: {title.partition(', ')[2]}"))
     save_panels_plot(
         path,
-        panels=[*panels(rows), share_panel(rows, "what the first join, DC, gets")],
+        panels=[*panels(rows), *shares],
         title="What does it gain to divide memory by what joins make of it?",
         subtitle=f"Directly and inversely correlated keys (DC, IC); memory {_MEMORY:.0%}",
         x_title="Z, skew of the keys",
@@ -58,7 +68,9 @@ STUDY = Study(
     id="srivastava04-fig10",
     title="least recall of two joins in one budget against the skew of their keys",
     reference="Srivastava and Widom 2004, section 6.2.5, Figure 10",
-    grid=tuple(_point(skew, 10.0, seed) for skew in _SKEWS for seed in _SEEDS),
+    grid=tuple(
+        _point(skew, 10.0, seed, rate) for rate in _RATES for skew in _SKEWS for seed in _SEEDS
+    ),
     quick_grid=(_point(1.5, 6.0, 0),),
     run=measure,
     table=_table,
