@@ -198,6 +198,10 @@ def _workload(work: ps.Workload, batches: Batches) -> int:
 
 
 def _joins(join: ps.Join, rows: int, several: list[Batches]) -> int:
-    """Run a join over several pairs of streams, one after the other."""
+    """Run a join over several pairs of streams, one after the other.
+
+    All results are kept until the end, as those of a workload are.
+    """
     own = ps.Join(streams=join.streams, on=join.on, budget=ps.Budget(rows=rows))
-    return sum(own.replay(batches).result.num_rows for batches in several)
+    results = [own.replay(batches).result for batches in several]
+    return sum(each.num_rows for each in results)

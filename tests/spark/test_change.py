@@ -20,7 +20,15 @@ from penstock.spark.checkpoint import read_checkpoint
 from penstock.spark.folders import Folders
 from penstock.spark.repartitioning import repartition_checkpoint
 from penstock.testing import canonical_rows
-from tests.spark.support import Stopped, rows_written, run_and_stop, setting
+from tests.spark.support import (
+    Source,
+    Stopped,
+    counts,
+    rows_written,
+    run,
+    run_and_stop,
+    setting,
+)
 from tests.spark.test_restart import JOIN, PARTITIONS, SCHEMA, SETTINGS, make_batches
 
 if TYPE_CHECKING:
@@ -30,7 +38,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-OURS = "spark.penstock.partitions"
 EXACT = ps.Join(**SETTINGS | {"budget": None})
 
 
@@ -145,28 +152,49 @@ def test_what_is_no_checkpoint_is_said_so(spark: SparkSession, tmp_path: Path) -
 def test_partitions_change_and_rows_do_not(
     spark: SparkSession, tmp_path: Path, join: ps.Join
 ) -> None:
-    # A number that Penstock has set itself it would set again, to that of the shards.
-    with setting(spark, OURS, ""), setting(spark, PARTITIONS, "2"):
-        stopped = run_and_stop(
-            spark, join, make_batches(), tmp_path / "stopped", shards=16, before=2
-        )
-    stopped.copy(tmp_path)
-    place = str(tmp_path / "checkpoint")
-    moved = repartition_checkpoint(spark, place, 16)
-    assert (moved.before, moved.after) == (2, 16)
-    back = repartition_checkpoint(spark, place, 2)
-    assert (back.before, back.after) == (16, 2)
-    with pytest.raises(StateError, match="partitions must be other than the 2 there are; got 2"):
-        repartition_checkpoint(spark, place, 2)
-    with pytest.raises(StateError, match=r"with-2-partitions, .* must be free"):
-        repartition_checkpoint(spark, place, 16)
-    (tmp_path / "checkpoint.with-2-partitions").rename(tmp_path / "first")
-    repartition_checkpoint(spark, place, 16)
-    assert stopped.resume(spark, tmp_path).exception() is None
+    """From 2 to 16 and back, with rows before, between and after: those of one undisturbed run."""
+    batches = make_batches()
+    expected = join.replay(batches, shards=16, ended=False)
+    sources = {name: Source(tmp_path / name, SCHEMA) for name in batches}
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    place = tmp_path / "checkpoint"
+
+    def run_on(number: int) -> ps.Metrics:
+        for name, tables in batches.items():
+            sources[name].add(tables[number])
+        return ps.progress(run(join.stream(frames, shards=16), tmp_path))
+
+    def partitions() -> int:
+        (saved,) = read_checkpoint(spark, str(place)).joins
+        assert saved.damaged == ()
+        assert [each.shard for each in saved.shards] == list(range(16))
+        return saved.partitions
+
+    with setting(spark, PARTITIONS, "2"):
+        first = run_on(0)
+        assert partitions() == 2
+        moved = repartition_checkpoint(spark, str(place), 16)
+        assert (moved.before, moved.after) == (2, 16)
+        between = run_on(1)
+        assert partitions() == 16  # also after a micro-batch
+        back = repartition_checkpoint(spark, str(place), 2)
+        assert (back.before, back.after) == (16, 2)
+        last = run_on(2)
+        assert partitions() == 2
+    assert 0 < first.emitted < between.emitted < last.emitted
+    assert counts(last) == counts(expected.metrics)
     # Not through the log of Spark's file sink, in which the micro-batches of the moves are missing.
+    kind = expected.result.schema
     files = sorted((tmp_path / "out").glob("*.parquet"))
-    written = pa.concat_tables([pq.read_table(each).cast(stopped.schema) for each in files])
-    assert canonical_rows(written) == stopped.after
+    written = pa.concat_tables([pq.read_table(each).cast(kind) for each in files])
+    assert canonical_rows(written) == canonical_rows(expected.result)
+    if join.budget is not None:
+        assert expected.metrics.emitted < EXACT.replay(batches, ended=False).metrics.emitted
+
+    with pytest.raises(StateError, match="partitions must be other than the 2 there are; got 2"):
+        repartition_checkpoint(spark, str(place), 2)
+    with pytest.raises(StateError, match=r"with-2-partitions, .* must be free"):
+        repartition_checkpoint(spark, str(place), 16)
 
 
 class Failing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,32 @@ def test_importance_that_changes_survives_a_restart(
     assert counts(metrics) == counts(expected.metrics)
     assert metrics.importance == pytest.approx(expected.metrics.importance)
     assert metrics.fairness == pytest.approx(expected.metrics.fairness)
+
+
+@pytest.mark.slow
+def test_importance_that_is_redefined_every_day_survives_a_restart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """With a period of 300 the turns are at 300, 400, 600, 700, ...; the stop is at 600."""
+    join = ps.Join(
+        streams={name: ps.Stream(time="t", window=200) for name in ("r", "s")},
+        on=ps.Equal("k"),
+        goal=ps.MaxImportance(of=[(0, MORNING), (100, EVENING)], every=300, strategy="ijoin"),
+        budget=ps.Budget(rows=40),
+    )
+    batches = in_parts(make_tables(600, seed=5, keys=20), 4)
+    stopped = run_and_stop(spark, join, batches, tmp_path / "first", before=2)
+    stopped.copy(tmp_path / "copy")
+    query = stopped.resume(spark, tmp_path / "copy")
+    assert query.exception() is None
+    expected = join.replay(batches, shards=2, ended=False)
+    assert stopped.rows(spark, tmp_path / "copy") == canonical_rows(expected.result)
+    metrics = ps.progress(query)
+    assert counts(metrics) == counts(expected.metrics)
+    assert metrics.importance == pytest.approx(expected.metrics.importance)
+    # Without the turns other rows are kept.
+    once = replace(join, goal=ps.MaxImportance(of=MORNING, strategy="ijoin"))
+    assert canonical_rows(once.replay(batches, shards=2, ended=False).result) != stopped.after
 
 
 def test_a_bad_importance_is_counted_and_stops_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from penstock.spark.session import LOG, _settings
-from tests.spark.support import Source, setting
+from tests.spark.support import Source, make_sources, run, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +72,41 @@ def test_a_sensible_number_is_not_warned_of(
 ) -> None:
     with setting(spark, PARTITIONS, partitions):
         stream(spark, tmp_path, shards)
+
+
+@pytest.mark.spark
+def test_the_users_number_is_kept_even_if_it_is_the_one_that_was_set_here(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    own = spark.newSession()
+    stream(own, tmp_path, shards=2)
+    stream(own, tmp_path, shards=3)
+    assert int(str(own.conf.get(PARTITIONS))) == 3  # what was set here follows the joins
+    own.conf.set(PARTITIONS, "3")
+    stream(own, tmp_path, shards=2)
+    assert own.conf.get(PARTITIONS) == "3"
+    own.conf.unset(PARTITIONS)
+    stream(own, tmp_path, shards=2)
+    assert int(str(own.conf.get(PARTITIONS))) == 2
+
+
+@pytest.mark.spark
+def test_a_join_runs_in_a_session_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    """Also after one in another session, which stays the active one."""
+    active = spark.getActiveSession()
+    for each in (spark, spark.newSession(), spark):
+        source = Source(tmp_path / "rows", pa.schema([("t", pa.int64()), ("k", pa.int64())]))
+        joined = JOIN.stream({name: source.read_stream(each) for name in ("a", "b")}, shards=2)
+        assert joined.sparkSession is each
+        assert spark.getActiveSession() is active
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_query_runs_in_a_session_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({"t": [1, 2, 3], "k": [7, 7, 8]})
+    sources = make_sources(tmp_path, {"a": [table], "b": [table]})
+    own = spark.newSession()
+    joined = JOIN.stream({n: each.read_stream(own) for n, each in sources.items()}, shards=3)
+    assert ps.progress(run(joined, tmp_path)).emitted == 5
+    assert len(list((tmp_path / "checkpoint" / "state" / "0").glob("[0-9]*"))) == 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +16,10 @@ from penstock.spark import cause
 from penstock.spark.joint_definition import JointDefinition
 from penstock.spark.joint_packing import JointPacker
 from penstock.testing import canonical_rows
-from tests.spark.support import Rows, counts, in_parts, make_sources, run
+from tests.spark.support import Rows, Source, counts, in_parts, make_sources, run
 from tests.workload.streams import WINDOW, in_time
-from tests.workload.test_replay import load_moves
+from tests.workload.test_cpu import COSTS, DURATION, two, wanted
+from tests.workload.test_replay import alone, in_hindsight, load_moves, recalls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,21 +146,85 @@ def test_a_batch_has_the_rows_of_replay(spark: SparkSession, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_streams_that_drift_have_the_rows_of_replay(spark: SparkSession, tmp_path: Path) -> None:
-    """So what `tests/workload/test_replay.py` measures of drifting streams holds on Spark."""
-    joins, tables = load_moves(4)
-    work = ps.Workload(joins, budget=ps.Budget(rows=900))
-    batches = in_time(tables, 4, 4 * WINDOW)
+def test_streams_that_drift_have_the_rows_of_replay_and_their_least_recall(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Load moves half-way: near the best fixed division in hindsight, and far above equal parts."""
+    joins, tables = load_moves(16)
+    rows = 900
+    work = ps.Workload(joins, budget=ps.Budget(rows=rows))
+    batches = in_time(tables, 4, 16 * WINDOW)
     expected = work.replay(batches, shards=2, ended=False)
     sources = make_sources(tmp_path, batches)
     frames = {name: source.read_stream(spark) for name, source in sources.items()}
     query = run(work.stream(frames, shards=2), tmp_path)
     written = spark.read.parquet(str(tmp_path / "out"))
+    found = {}
     for name, result in expected.results.items():
-        assert rows_of(work, written, name, result.schema) == canonical_rows(result)
+        found[name] = work.select(written, name).toArrow().cast(result.schema)
+        assert canonical_rows(found[name]) == canonical_rows(result)
     allotted = work.progress(query).allotment
     assert allotted == expected.metrics.allotment
     assert allotted["a"] > 1.3 * allotted["b"]  # the load has moved to the first
+    least = min(recalls(joins, tables, found).values())
+    best, equally = in_hindsight(joins, tables, rows)  # in one shard, where it is no less
+    assert least >= 0.97 * best
+    assert least >= 1.3 * equally
+
+
+@pytest.mark.slow
+def test_a_core_is_divided_as_in_replay(spark: SparkSession, tmp_path: Path) -> None:
+    joins, tables = two()
+    budget = ps.Budget(cpu=0.3 * wanted(joins, tables), costs=COSTS)
+    work = ps.Workload(joins, budget=budget)
+    batches = in_time(tables, 3, DURATION)
+    expected = work.replay(batches, shards=2, ended=False)
+    sources = make_sources(tmp_path, batches)
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    metrics = work.progress(run(work.stream(frames, shards=2), tmp_path))
+    written = spark.read.parquet(str(tmp_path / "out"))
+    for name, result in expected.results.items():
+        assert rows_of(work, written, name, result.schema) == canonical_rows(result)
+        assert 0 < result.num_rows < alone(joins[name], tables).result.num_rows
+    assert metrics.work_allotted == pytest.approx(expected.metrics.work_allotted)
+    assert metrics.work_allotted["many"] > 2 * metrics.work_allotted["few"]
+
+
+@pytest.mark.slow
+def test_restarts_with_other_weights_intervals_and_strategies(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The windows go on: results are of the exact joins, and more than the rest alone has."""
+    batches = in_parts(make_tables(), 4)
+    first = make_workload()
+    fifo = {
+        name: replace(join, goal=ps.MaxSubset(strategy="fifo"))
+        for name, join in first.joins.items()
+    }
+    changes = (
+        first,
+        replace(first, weights={"sent": 3.0}),
+        replace(first, objective="total", every="30 seconds"),
+        replace(first, joins=fifo),
+    )
+    sources = {name: Source(tmp_path / name, parts[0].schema) for name, parts in batches.items()}
+    frames = {name: source.read_stream(spark) for name, source in sources.items()}
+    emitted = [0]
+    for number, work in enumerate(changes):
+        for name, parts in batches.items():
+            sources[name].add(parts[number])
+        metrics = work.progress(run(work.stream(frames, shards=2), tmp_path))
+        assert sum(metrics.allotment.values()) == 120
+        emitted.append(metrics.emitted)
+    assert emitted == sorted(emitted)
+    written = spark.read.parquet(str(tmp_path / "out"))
+    assert written.count() == emitted[-1]
+    alone_last = changes[-1].replay({n: parts[-1:] for n, parts in batches.items()}, shards=2)
+    assert emitted[-1] - emitted[-2] > alone_last.metrics.emitted
+    for name, join in first.joins.items():
+        exact = join.replay({n: pa.concat_tables(batches[n]) for n in join.names}).result
+        found = rows_of(first, written, name, exact.schema)
+        assert Counter(found) <= Counter(canonical_rows(exact))
 
 
 def test_a_stream_is_packed_once_for_joins_on_the_same_columns() -> None:

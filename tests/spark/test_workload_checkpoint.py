@@ -16,9 +16,8 @@ from penstock.spark.joint_chunks import join_and_chunk, joint_name
 from penstock.spark.repartitioning import repartition_checkpoint
 from penstock.testing import canonical_rows
 from tests.spark.damage import flip_byte
-from tests.spark.support import in_parts, make_sources, run, setting
-from tests.spark.test_change import OURS, files_in
-from tests.spark.test_restart import PARTITIONS
+from tests.spark.support import in_parts, make_sources, run
+from tests.spark.test_change import files_in
 from tests.spark.test_workload import make_tables, make_workload
 from tests.workload.restarting import Restarted
 
@@ -36,8 +35,7 @@ def test_it_is_shown_and_checked_and_divided_again(
     batches, work = in_parts(make_tables(), 4), make_workload()
     sources = make_sources(tmp_path, {name: parts[:3] for name, parts in batches.items()})
     frames = {name: source.read_stream(spark) for name, source in sources.items()}
-    with setting(spark, OURS, ""), setting(spark, PARTITIONS, "1"):
-        run(work.stream(frames, shards=2), tmp_path)
+    run(work.stream(frames, shards=2), tmp_path)
     place = tmp_path / "checkpoint"
     before = files_in(place)
     first = {name: parts[:3] for name, parts in batches.items()}
@@ -66,8 +64,8 @@ def test_it_is_shown_and_checked_and_divided_again(
         assert all(f'oin "{name}"' in said for name in work.joins)
     assert files_in(place) == before
 
-    moved = repartition_checkpoint(spark, str(place), 2)
-    assert (moved.before, moved.after) == (1, 2)
+    moved = repartition_checkpoint(spark, str(place), 1)
+    assert (moved.before, moved.after) == (2, 1)
     assert read_checkpoint(spark, str(place)).divisions == saved.divisions
     for name, parts in batches.items():
         sources[name].add(parts[3])

@@ -68,5 +68,7 @@ class Restarted:
         for name, resource in joint.resources.items():
             assert sum(joint.amounts[name].values()) == resource.whole
         for join, amount in joint.amounts.get("memory", {}).items():
-            operator = joint.operators[join]
-            assert int(operator.store.memory.rule["held"][0]) <= operator.limits.amount == amount
+            limits, rule = joint.operators[join].limits, joint.operators[join].store.memory.rule
+            held = 8 * int(rule["taken"][0]) if limits.in_bytes else int(rule["held"][0])
+            assert held <= limits.amount <= amount
+            assert limits.is_set_to(amount)  # bytes are counted in whole words

@@ -21,18 +21,34 @@ if TYPE_CHECKING:
     from penstock.engine.joint_plan import SharingRule
     from penstock.engine.operator import Operator
 
-__all__ = ["Resource", "SharedMemory", "SharedProcessor", "resources_of"]
+__all__ = [
+    "PARTS_OF_A_CORE",
+    "Resource",
+    "SharedMemory",
+    "SharedProcessor",
+    "least_share",
+    "resources_of",
+]
 
 # What becomes of a row that takes part; each stream has a counter for it.
 _ENDS = ("held", "dropped", "evicted", "expired", "not_admitted", "not_inserted")
 # Shares of the processor are divided in millionths of a core.
-_PARTS_OF_A_CORE = 1_000_000
+PARTS_OF_A_CORE = 1_000_000
 # Units of memory.
 ROWS, BYTES = "rows", "bytes"
 # Of an equal part, what a join keeps at least: with nothing it could not learn what it needs.
 _LEAST_PART = 0.05
 # What was counted, of which the processor is divided by.
 _COUNTED = ("time", "arrived", "work", "wanted", "found", "all")
+
+
+def least_share(share: float, joins: int) -> int:
+    """Return the millionths of a core that each join keeps, of a share for all.
+
+    >>> least_share(0.5, 4)
+    6250
+    """
+    return max(1, int(_LEAST_PART * round(share * PARTS_OF_A_CORE) / joins))
 
 
 class Resource(Protocol):
@@ -167,9 +183,8 @@ class SharedProcessor:
 
     def __init__(self, operators: Mapping[str, Operator], share: float) -> None:
         self._operators = operators
-        self.whole = round(share * _PARTS_OF_A_CORE)
-        least = max(1, int(_LEAST_PART * self.whole / len(operators)))
-        self.least: Mapping[str, int] = dict.fromkeys(operators, least)
+        self.whole = round(share * PARTS_OF_A_CORE)
+        self.least: Mapping[str, int] = dict.fromkeys(operators, least_share(share, len(operators)))
 
     def count(self, join: str) -> list[float]:
         """Return the time, arrivals, work done and wanted, results, and estimated results."""
@@ -196,7 +211,7 @@ class SharedProcessor:
         if not 0 < elapsed < np.inf or not passed["wanted"] > 0 or not passed["all"] > 0:
             return None
         arrived, done, wanted = (
-            _PARTS_OF_A_CORE * passed[name] / elapsed for name in ("arrived", "work", "wanted")
+            PARTS_OF_A_CORE * passed[name] / elapsed for name in ("arrived", "work", "wanted")
         )
         least = float(min(self.least.values()))
         recall = min(max(passed["found"] / passed["all"], 0.0), 1.0)
@@ -212,7 +227,7 @@ class SharedProcessor:
         """Set the share as it was."""
         work = self._operators[join].work
         if work is not None:
-            work.go_on_with(amount / _PARTS_OF_A_CORE)
+            work.go_on_with(amount / PARTS_OF_A_CORE)
 
     def converted(self, amounts: Mapping[str, int]) -> dict[str, int]:
         """Return them as they are: shares have one unit."""
@@ -221,8 +236,8 @@ class SharedProcessor:
     def set(self, join: str, amount: int) -> None:
         """Set the share."""
         work = self._operators[join].work
-        if work is not None and work.account.share != amount / _PARTS_OF_A_CORE:
-            work.allot(amount / _PARTS_OF_A_CORE)
+        if work is not None and work.account.share != amount / PARTS_OF_A_CORE:
+            work.allot(amount / PARTS_OF_A_CORE)
 
 
 def resources_of(operators: Mapping[str, Operator], rule: SharingRule) -> list[Resource]:

@@ -47,9 +47,27 @@ def same_workload_check(
 
 
 def _check(spark: SparkSession, described: dict[str, Any], schema: str) -> DataFrame:
-    spark.dataSource.register(JoinSource)
+    _register(spark)
     source = spark.readStream.format(JoinSource.name()).schema(schema)
     return source.option(_OPTION, json.dumps(described)).load()
+
+
+def _register(spark: SparkSession) -> None:
+    """Register the source, also in a session that is not the active one of this thread.
+
+    Spark replaces a source of the same session, but looks in the active session for one of the same
+    name, and refuses to register a second one.
+    """
+    sessions = spark._get_j_spark_session_class(spark._jvm)  # noqa: SLF001  # no public way
+    active = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)  # noqa: SLF001
+    try:
+        spark.dataSource.register(JoinSource)
+    finally:
+        if active.isDefined():
+            sessions.setActiveSession(active.get())
+        else:
+            sessions.clearActiveSession()
 
 
 class JoinSource(DataSource):

@@ -29,8 +29,9 @@ LOG = "spark.penstock.log"
 """Setting of a session started here: the file to which Spark writes its log."""
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
-# A number that was set here for one join may be changed for the next; the user's own may not.
-_OUR_PARTITIONS = "spark.penstock.partitions"
+# A number that was set here for one join may be changed for the next; the user's own may not, even
+# if it is the same number. Spark reads "02" as 2, and nobody else writes it so.
+_OURS = "0"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
@@ -209,10 +210,9 @@ def prepare_session(spark: SparkSession, shards: int | None, *, stateful: bool) 
             )
         spark.conf.set(name, value)
     partitions = current.get(_PARTITIONS)
-    if partitions is None or partitions == current.get(_OUR_PARTITIONS):
+    if partitions is None or partitions.startswith(_OURS):
         shards = shards or spark.sparkContext.defaultParallelism
-        for name in (_PARTITIONS, _OUR_PARTITIONS):
-            spark.conf.set(name, str(shards))
+        spark.conf.set(_PARTITIONS, f"{_OURS}{shards}")
     elif int(partitions) > _MAX_PARTITIONS_PER_CORE * max(
         shards or 1, spark.sparkContext.defaultParallelism
     ):

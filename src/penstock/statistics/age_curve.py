@@ -96,6 +96,10 @@ class AgeCurve:
         `srivastava04` 3.2.1, the greedy rule. It equals the rules for k_opt if the curve has no
         minima.
         """
+        return self._priorities
+
+    @cached_property
+    def _priorities(self) -> Floats:
         priorities = _steepest(self._cumulative)
         # Rounded, so that ties stay ties whatever the last bits of the sums.
         unit = _TOLERANCE * max(priorities.max(), np.finfo(float).tiny)

@@ -18,7 +18,10 @@ import numpy.typing as npt
 
 from penstock.statistics.allotment import QualityCurve
 from penstock.statistics.sampling_memory import mean_for
+from penstock.strategies.age import Age
 from penstock.strategies.division import outputs_of
+from penstock.strategies.expected import Expected
+from penstock.strategies.prob import Prob
 from penstock.strategies.sampling import SamplingStrategy
 from penstock.strategies.scoring import ScoringStrategy
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from penstock.strategies.sampling import Population
     from penstock.strategies.view import View
 
-__all__ = ["in_proportion", "quality_of"]
+__all__ = ["in_proportion", "quality_of", "sample_errors"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,17 +69,30 @@ def quality_of(view: View, strategy: Strategy) -> QualityCurve | None:
         return in_proportion(least, float(alive.sum()))
     if not any(each.outlook.pace > 0 for each in view.streams):
         return None
-    outputs = [
-        np.asarray(made(amounts)) for made in outputs_of(view, strategy.followed(view), strategy)
-    ]
+    followed = strategy.followed(view)
+    # What scores by age and by key finds at least what either of them finds.
+    models = (Age(), Prob()) if isinstance(followed, Expected) else (followed,)
+    recalls = [_recall(view, model, strategy, amounts) for model in models]
+    known = [recall for recall in recalls if recall is not None]
+    return _from_least(least, amounts, np.max(known, axis=0)) if known else None
+
+
+def _recall(
+    view: View, model: ScoringStrategy, strategy: ScoringStrategy, amounts: Floats
+) -> Floats | None:
+    """Return the recall of a model for numbers of rows, all streams together; None if it has none.
+
+    Memory is divided between the streams so that recall is greatest.
+    """
+    outputs = [np.asarray(made(amounts)) for made in outputs_of(view, model, strategy)]
     best = outputs[0]
     for output in outputs[1:]:
         best = _most(best, output)
     if len(outputs) == 2:
-        return _from_least(least, amounts, best / best[-1]) if best[-1] > 0 else None
+        return best / best[-1] if best[-1] > 0 else None
     # A result of m streams needs m - 1 rows that wait. Outputs are logarithms of shares.
-    recall = np.exp(best * (len(outputs) - 1) / len(outputs))
-    return _from_least(least, amounts, recall / recall[-1])
+    recall: Floats = np.exp(best * (len(outputs) - 1) / len(outputs))
+    return recall / recall[-1]  # type: ignore[no-any-return]
 
 
 def in_proportion(least: int, alive: float) -> QualityCurve:
@@ -108,17 +124,39 @@ def _most(one: Floats, other: Floats) -> Floats:
 
 def _errors(view: View, strategy: SamplingStrategy, amounts: Floats) -> Floats | None:
     """Return the expected relative error of the count of one window's results."""
-    solver, populations = strategy.solver(view), strategy.populations(view)
-    by_size = strategy.draws_by_size(view)
+    return sample_errors(
+        strategy.solver(view),
+        strategy.populations(view),
+        amounts,
+        by_size=strategy.draws_by_size(view),
+    )
+
+
+def sample_errors(
+    solver: SamplingStrategy, populations: Sequence[Population], amounts: Floats, *, by_size: bool
+) -> Floats | None:
+    """Return the expected relative error of the count of one window's results; None without any.
+
+    Parameters
+    ----------
+    solver
+        The strategy whose equation gives the sampling fraction.
+    populations
+        What is known of the rows of each stream that are alive at a time.
+    amounts
+        Numbers of rows that may be held.
+    by_size
+        Whether rows are drawn by their size.
+    """
+    results = sum(float(each.rows * np.sum(each.shares * each.sizes)) for each in populations)
+    if not results:
+        return None
     fractions = [_fraction(solver, populations, rows) for rows in amounts]
-    if strategy.by_match:
+    if solver.by_match:
         # Each result is drawn by itself: its count has a variance of n (1 - p) / p.
-        results = sum(float(each.rows * np.sum(each.shares * each.sizes)) for each in populations)
-        squares = [(1 - p) / (p * results) for p in fractions] if results else None
+        squares = [(1 - p) / (p * results) for p in fractions]
     else:
         squares = [_cluster_error(populations, p, by_size=by_size) for p in fractions]
-    if squares is None:
-        return None
     return np.maximum(np.sqrt(squares), _LEAST_ERROR)
 
 

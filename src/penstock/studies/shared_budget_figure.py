@@ -69,10 +69,15 @@ class TwoJoins:
         return tabulate(rows, self.symbol, self.first, [note])
 
     def draw(self, rows: Sequence[SharedRow], path: Path) -> None:
-        """Draw least recalls, and what the first join gets."""
+        """Draw least recalls, and what the first join gets, for each kind of points."""
+        shares = []
+        for panel in dict.fromkeys(row.panel for row in rows):
+            own = [row for row in rows if row.panel == panel]
+            _, comma, setting = panel.partition(", ")
+            shares.append(share_panel(own, f"what the first join, {self.first}, gets{comma}{setting}"))
         save_panels_plot(
             path,
-            panels=[*panels(rows), share_panel(rows, f"what the first join, {self.first}, gets")],
+            panels=[*panels(rows), *shares],
             title="What does it gain to divide memory by what joins make of it?",
             subtitle=f"{self.subtitle}; memory {self.memory:.0%}",
             x_title=f"{self.symbol}, {self.parameter}",

@@ -18,21 +18,25 @@ _FIGURE = TwoJoins(
 )
 _SKEWS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 _SEEDS = (0,)
+# The paper's, and one at which more is seen of rare keys.
+_RATES = (1.0, 10.0)
 
 
-def _point(skew: float, windows: float, seed: int) -> SharedPoint:
+def _point(skew: float, windows: float, seed: int, rate: float = 1.0) -> SharedPoint:
     kinds = tuple(
-        Kind(name, skew, windows=windows, seed=2 * seed + place)
+        Kind(name, skew, rate=rate, windows=windows, seed=2 * seed + place)
         for place, name in enumerate(("DC", "IC"))
     )
-    return SharedPoint("DC and IC", skew, kinds, _FIGURE.memory)
+    return SharedPoint(f"DC and IC, r = {rate:.0f}", skew, kinds, _FIGURE.memory)
 
 
 STUDY = Study(
     id="srivastava04-fig10",
     title="least recall of two joins in one budget against the skew of their keys",
     reference="Srivastava and Widom 2004, section 6.2.5, Figure 10",
-    grid=tuple(_point(skew, 10.0, seed) for skew in _SKEWS for seed in _SEEDS),
+    grid=tuple(
+        _point(skew, 10.0, seed, rate) for rate in _RATES for skew in _SKEWS for seed in _SEEDS
+    ),
     quick_grid=(_point(1.5, 6.0, 0),),
     run=measure,
     table=_FIGURE.table,

@@ -78,6 +78,7 @@ def explain_workload(
             "budget": {prediction.unit: prediction.budget},
             "allotment": dict(prediction.allotment),
             "recall": dict(prediction.recall),
+            "expected error": dict(prediction.error),
             "picture": str(picture),
         }
     )
@@ -87,7 +88,7 @@ def explain_workload(
         terminal.line(remark)
     table = prediction.table()
     terminal.table(table.headings, table.rows)
-    terminal.line(f"Recall against {prediction.unit}: {picture}")
+    terminal.line(f"{prediction.measure.capitalize()} against {prediction.unit}: {picture}")
     figures.point_out(terminal)
 
 

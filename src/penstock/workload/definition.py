@@ -264,29 +264,31 @@ class Workload:
             for name, join in self.specification.joins.items()
         }
 
-    def predict(self, statistics: Mapping[str, Statistics]) -> WorkloadPrediction:
-        """Predict how the budget will be divided, and the recall of each join.
+    def predict(self, statistics: Mapping[str, Statistics], shards: int = 1) -> WorkloadPrediction:
+        """Predict how the budget will be divided, and what each join makes of its part.
 
         Parameters
         ----------
         statistics
             Of each join's streams, by the join's name: from `measure`, or given.
+        shards
+            In which the joins will run; each has the share of a core that the budget gives.
 
         Returns
         -------
         WorkloadPrediction
             ``print`` shows a table; its `draw` saves a picture of what each join makes of memory.
             Recall is by the formulas of docs/capacity.md, of results also where importance is the
-            goal.
+            goal. Of samples it is the expected error of a count.
 
         Raises
         ------
         SpecificationError
-            If statistics of a join are missing or do not fit, or a join is a sample.
+            If statistics of a join are missing or do not fit.
         """
         from penstock.workload.prediction import predict_workload  # noqa: PLC0415  # draws
 
-        return predict_workload(self.specification, statistics)
+        return predict_workload(self.specification, statistics, shards)
 
     def _check_budget(self) -> None:
         budget = self.budget
