@@ -451,8 +451,8 @@ class TestHarvesting:
             on=ps.Similar(20.0, **columns),
         )
         exact = join.replay(tables).metrics
-        costs = ps.Costs(compare=60.0 / (0.3 * exact.compared))
-        limited = replace(join, budget=ps.Budget(cpu=1.0, costs=costs, burst=2.0))
+        costs = ps.Costs(insert=6.0 / exact.inserted, compare=54.0 / exact.compared)
+        limited = replace(join, budget=ps.Budget(cpu=0.3, costs=costs, burst=2.0))
         expected = limited.predict(join.measure(tables)).cpu
         assert expected is not None
         assert expected.strategy == "by-cost"
