@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from penstock.statistics.harvest_frontier import best_harvest
-from penstock.statistics.harvest_model import HarvestModel
 from penstock.statistics.harvest_orders import best_harvest_in_any_order, orders_for_parts
 from penstock.studies.harvest_problems import KINDS, Kind, problem
+
+if TYPE_CHECKING:
+    from penstock.statistics.harvest_model import HarvestModel
 
 THROTTLES = (0.02, 0.1, 0.3)
 
