@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 # comparisons that find nothing cost.
 _OF_TWO = ("probe-no-insert", "max-subset", "by-partner")
 _OF_MORE = ("coin-flip", "probe-no-insert")
-_OF_COMPARISONS = ("coin-flip", "grub", "random-drop")
+_OF_COMPARISONS = ("coin-flip", "grub", "random-drop", "by-cost")
 _NAMES = ("a", "b", "c")
 _WANTED = 0.97
 # Results count after so many of the longest windows: before, windows fill and strategies learn.
@@ -176,7 +176,7 @@ def cases(*, quick: bool) -> tuple[Case, ...]:
         )
         for name, order in orders.items()
     )
-    return (*grid, *_others(zipf), *_skews_and_windows(), *_rising(), *_flights())
+    return (*grid, *_others(zipf), *_skews_and_windows(), *_rising(), *_compared(), *_flights())
 
 
 def _costs_of_the_paper(left: Floats, right: Floats) -> tuple[float, float, float, float]:
@@ -320,6 +320,71 @@ def _rising() -> tuple[Case, ...]:
         for lags in ((0.0, 5.0), (5.0, 0.0), (0.0, 0.0))
         for costs in ((0.0, 0.9, 0.0, 0.1), (0.0, 0.3, 0.3, 0.4))
     )
+
+
+def _compared() -> tuple[Case, ...]:
+    """Return streams joined by `Compare`, or by `Band` with lags, where comparisons cost."""
+    numbers = np.full(1000, 0.001)
+    pair, columns = (20.0, 20.0), {"a": "key", "b": "key"}
+    most, alone = (0.0, 0.1, 0.8, 0.1), (0.0, 0.02, 0.96, 0.02)
+    names = {most: "comparisons cost", alone: "comparisons alone"}
+    cases: list[Case] = []
+    for costs, name in names.items():
+        cases += (
+            Case(
+                f"Compare {operator}, {name}",
+                (numbers, numbers),
+                pair,
+                on=ps.Compare(operator, **columns),
+                costs=costs,
+                duration=40.0,
+            )
+            for operator in ("<", "!=")
+        )
+        lagged = {"costs": costs, "lags": (0.0, 5.0), "deviations": (2.0, 2.0), "duration": 100.0}
+        on: dict[str, Predicate] = {
+            "Compare <": ps.Compare("<", **columns),
+            "Within": ps.Within(2, **columns),
+            "Band": ps.Band(low=-1, high=3, **columns),
+        }
+        cases += (
+            Case(
+                f"{predicate}, a lag of 5 of 20 s, {name}",
+                (),
+                pair if predicate == "Compare <" else (60.0, 60.0),
+                (20.0, 20.0),
+                on=each,
+                **lagged,  # type: ignore[arg-type]
+            )
+            for predicate, each in on.items()
+        )
+        cases.append(
+            Case(
+                f"three streams, Band, lags, {name}",
+                (),
+                (60.0,) * 3,
+                (20.0,) * 3,
+                on=ps.Band(low=-1, high=1, a="key", b="key", c="key"),
+                costs=costs,
+                duration=100.0,
+                lags=(0.0, 5.0, 15.0),
+                deviations=(2.0, 2.0, 20.0),
+            )
+        )
+        cases.append(
+            Case(
+                f"three streams, Compare <, lags, {name}",
+                (),
+                (4.0,) * 3,
+                (10.0,) * 3,
+                on=ps.Compare("<", a="key", b="key", c="key"),
+                costs=costs,
+                duration=60.0,
+                lags=(0.0, 5.0, 8.0),
+                deviations=(2.0, 2.0, 20.0),
+            )
+        )
+    return tuple(cases)
 
 
 def _flights() -> tuple[Case, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -430,6 +431,37 @@ class TestHarvesting:
         assert expected is not None
         assert expected.strategy == "by-partner"
         assert "grub" not in expected.recall
+
+    def test_of_three_streams_without_lags_it_is_the_best_lot(self) -> None:
+        """Vectors that do not depend on time: nothing is gained by parts of windows."""
+        made = lagged_streams(
+            rate=12.0, duration=60.0, lags=(0.0,) * 3, deviations=(10_000.0,) * 3, seed=1
+        )
+        tables = {
+            name: pa.table(
+                {
+                    "t": table["time"],
+                    "v": pa.FixedSizeListArray.from_arrays(table["value"].combine_chunks(), 1),
+                }
+            )
+            for name, table in made.tables.items()
+        }
+        columns: dict[str, Any] = dict.fromkeys(tables, "v")
+        join = ps.Join(
+            streams={name: ps.Stream(time="t", window=10.0) for name in tables},
+            on=ps.Similar(20.0, **columns),
+        )
+        exact = join.replay(tables).metrics
+        costs = ps.Costs(insert=6.0 / exact.inserted, compare=54.0 / exact.compared)
+        limited = replace(join, budget=ps.Budget(cpu=0.3, costs=costs, burst=2.0))
+        expected = limited.predict(join.measure(tables)).cpu
+        assert expected is not None
+        assert expected.strategy == "by-cost"
+        recall = expected.recall
+        assert recall["random-drop"] > max(recall["grub"], recall["probe-no-insert"])
+        assert expected.expected == recall["by-cost"] == recall["random-drop"]
+        found = limited.replay(tables).metrics.emitted / exact.emitted
+        assert found == pytest.approx(expected.expected, abs=0.1)
 
 
 class TestBestLot:

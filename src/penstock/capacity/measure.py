@@ -144,6 +144,9 @@ def measure(
 def _read(plan: Plan, tables: Mapping[str, pa.Table]) -> list[_Side]:
     """Read the rows that can match; raise if a stream has none."""
     coder = KeyCoder(plan.keys)
+    if plan.vectors is not None:
+        columns = (tables[side.name].column(side.columns[0]) for side in plan.sides)
+        coder.dimensions = plan.vectors.dimensions_of(columns)
     sides = []
     for side in plan.sides:
         table = tables[side.name]

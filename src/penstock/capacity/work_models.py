@@ -195,12 +195,15 @@ def _many(step: Step, statistics: Statistics, full: FullWork, work: float) -> fl
 
 
 def _by_cost(statistics: Statistics, full: FullWork, work: float) -> float:
-    """Do as one of the two that finds more."""
-    many = len(statistics.streams) > 2
-    return max(
-        grub_recall(statistics, full, work),
-        BY_LOT["probe-no-insert"][many](statistics, full, work),
-    )
+    """Do as `grub`, or shed by lot, whichever finds more.
+
+    By lot is as `probe-no-insert` of two streams, and as `best-lot` of more.
+    """
+    if len(statistics.streams) == 2:
+        by_lot = BY_LOT["probe-no-insert"][0](statistics, full, work)
+    else:
+        by_lot = _best_lot(statistics, full, work)
+    return max(grub_recall(statistics, full, work), by_lot)
 
 
 def _best_lot(statistics: Statistics, full: FullWork, work: float) -> float:

@@ -11,7 +11,7 @@ from penstock.strategies.base import Needs
 from penstock.strategies.best_lot import BestLot
 from penstock.strategies.decision import Decision
 from penstock.strategies.grub import Grub
-from penstock.strategies.harvesting import PARTS, probing_cost
+from penstock.strategies.harvesting import PARTS, has_seen_results, probing_cost
 from penstock.strategies.probe_no_insert import ProbeNoInsert
 from penstock.strategies.work import WorkStrategy
 
@@ -51,16 +51,16 @@ class ByCost(WorkStrategy):
         favour = 1.0
         if before is not None and before.sheds_arrivals:
             favour = 1.0 / _BETTER if before.probe.sub_windows is None else _BETTER
-        return self._better(view.work, favour)
+        return self._better(view.work, favour, blind=not has_seen_results(view))
 
     def share_out(self, work: WorkView) -> Decision:
         """Return what the one decides that leaves more."""
         return self._better(work, 1.0)
 
-    def _better(self, work: WorkView, favour: float) -> Decision:
+    def _better(self, work: WorkView, favour: float, *, blind: bool = False) -> Decision:
         """Return what the better one decides; harvesting is as good as so many times what it is."""
         probing = probing_cost(work)
-        harvest = Grub().harvest(probing)
+        harvest = Grub().harvest(probing, by_lot=blind)
         if favour * harvested(probing, harvest) >= _CLEARLY * _by_lot(work, probing):
             return harvest
         return (ProbeNoInsert() if work.rates.size == 2 else BestLot()).share_out(work)

@@ -11,14 +11,14 @@ from penstock.errors import SpecificationError, must
 from penstock.statistics.harvest_frontier import best_harvest
 from penstock.strategies.base import Needs
 from penstock.strategies.decision import Decision, Probe
-from penstock.strategies.harvesting import PARTS, probing_cost
+from penstock.strategies.harvesting import PARTS, has_seen_results, probing_cost
 from penstock.strategies.work import WorkStrategy
 
 if TYPE_CHECKING:
     from penstock.statistics.harvest_model import Harvest
     from penstock.strategies.base import Floats
     from penstock.strategies.harvesting import ProbingCost
-    from penstock.strategies.view import WorkView
+    from penstock.strategies.view import View, WorkView
 
 # The least share of rows that probe whole windows.
 _FEWEST = 0.002
@@ -82,15 +82,21 @@ class Grub(WorkStrategy):
             )
         object.__setattr__(self, "needs", replace(type(self).needs, lags=self.parts))
 
+    def decide(self, view: View) -> Decision:
+        """Choose parts of windows; before the first result, with little memory, rows by lot."""
+        if view.work is None or not np.all(view.work.rates > 0) or has_seen_results(view):
+            return super().decide(view)
+        return self.harvest(probing_cost(view.work), by_lot=True)
+
     def share_out(self, work: WorkView) -> Decision:
         """Return the parts of windows that are probed, by stream that arrives."""
         return self.harvest(probing_cost(work))
 
-    def harvest(self, probing: ProbingCost) -> Decision:
+    def harvest(self, probing: ProbingCost, *, by_lot: bool = False) -> Decision:
         """Return the parts for which there is work.
 
         Some rows do not probe at all instead, if that leaves more: where all parts are alike, or if
-        leaving them out does not save their comparisons.
+        leaving them out does not save their comparisons. Or if that is asked for (`by_lot`).
         """
         full, left = probing.full, probing.left
         if left >= full or full <= 0.0:
@@ -104,7 +110,7 @@ class Grub(WorkStrategy):
         throttle = in_parts / max(each * model.full_cost, 1e-300)
         found = best_harvest(model, min(max(throttle, 1e-9), 1.0), parts=True)
         output = whole + (1.0 - whole) * found.output / max(model.full_output, 1e-300)
-        if throttle <= 0.0 or output < share:
+        if by_lot or throttle <= 0.0 or output < share:
             everything = np.ones(model.scores.shape)
             chance = min(1.0, _TRIED * share)
             return Decision(probe=Probe(chance, sub_windows=everything, whole=whole))

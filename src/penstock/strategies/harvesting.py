@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from penstock.strategies.base import Floats
-    from penstock.strategies.view import WorkView
+    from penstock.strategies.view import View, WorkView
 
-__all__ = ["PARTS", "ProbingCost", "probing_cost"]
+__all__ = ["PARTS", "ProbingCost", "has_seen_results", "probing_cost"]
 
 if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
@@ -65,6 +65,16 @@ class ProbingCost:
     def of(self, compared: float, results: float) -> float:
         """Return the work of so many comparisons and results."""
         return self.compare * compared + self.result * results
+
+
+def has_seen_results(view: View) -> bool:
+    """Return whether anything tells parts of windows apart; without a limit of memory always.
+
+    With one, rows may leave before they are as old as any partner. Then there are few results at
+    first, of rows that are kept by lot, and parts probed in vain would find none of them.
+    """
+    shares = None if view.work is None else view.work.found_shares
+    return view.room is None or shares is None or float(np.ptp(shares)) > 0.0
 
 
 def probing_cost(work: WorkView) -> ProbingCost:

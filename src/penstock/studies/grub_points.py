@@ -13,7 +13,7 @@ from penstock.studies.grub_join import Grub, Machine, RandomDrop, simulate
 from penstock.testing import lagged_streams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from penstock.studies.grub_join import Policy
 
@@ -27,6 +27,7 @@ __all__ = [
     "GrubPoint",
     "GrubRow",
     "gain",
+    "gain_with_error",
     "mean_rows",
     "measure_grub",
 ]
@@ -50,11 +51,12 @@ CONTENDERS: Mapping[str, Callable[[], Policy]] = {
     "known-speed": lambda: RandomDrop("common", speed=SPEED),
     "grub-greedy": lambda: Grub("greedy"),
     "grub": lambda: Grub("best"),
+    "grub-any-order": lambda: Grub("any-order"),
     "grub-effort": lambda: Grub("greedy", effort=True),
 }
 """RandomDrop with a box for each stream, with one for all, and with one for all by the speed of
-the machine; GrubJoin as printed and with `best_harvest`; as printed, where setting harvest
-fractions takes time."""
+the machine; GrubJoin as printed, with `best_harvest`, and with join orders chosen together with the
+harvest; as printed, where setting harvest fractions takes time."""
 
 PENS: Mapping[str, Pen] = {
     "known-speed": Pen("one box for all,\nspeed known", GREEN, (0, (2, 1))),
@@ -169,3 +171,28 @@ def gain(found: float, peer: float) -> str:
     '+150 %'
     """
     return f"{100.0 * (found / peer - 1.0):+.0f} %" if peer > 0.0 else "none found"
+
+
+def gain_with_error(found: Sequence[float], peer: Sequence[float]) -> str:
+    """Return by how much more was found on average, with its standard error, as text.
+
+    Parameters
+    ----------
+    found, peer
+        Of the same seeds, in the same order.
+
+    Examples
+    --------
+    >>> gain_with_error([24.0, 26.0, 25.0], [10.0, 10.0, 10.0])
+    '+150 % ± 6'
+    >>> gain_with_error([24.0], [10.0])  # one seed says nothing of the error
+    '+140 %'
+    """
+    of_grub, of_peer = np.array(found), np.array(peer)
+    text = gain(float(of_grub.mean()), float(of_peer.mean()))
+    if len(found) < 2 or not of_peer.mean() > 0.0:
+        return text
+    ratio = of_grub.mean() / of_peer.mean()
+    apart = of_grub - ratio * of_peer  # of the ratio of two means, by the delta method
+    error = apart.std(ddof=1) / (of_peer.mean() * np.sqrt(apart.size))
+    return f"{text} ± {100.0 * error:.0f}"

@@ -74,7 +74,9 @@ class TwoJoins:
         for panel in dict.fromkeys(row.panel for row in rows):
             own = [row for row in rows if row.panel == panel]
             _, comma, setting = panel.partition(", ")
-            shares.append(share_panel(own, f"what the first join, {self.first}, gets{comma}{setting}"))
+            shares.append(
+                share_panel(own, f"what the first join, {self.first}, gets{comma}{setting}")
+            )
         save_panels_plot(
             path,
             panels=[*panels(rows), *shares],

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from penstock.statistics.harvest_frontier import best_harvest
 from penstock.statistics.harvest_greedy import greedy
 from penstock.statistics.harvest_model import HarvestModel
+from penstock.statistics.harvest_orders import best_harvest_in_any_order
 from penstock.statistics.join_orders import join_orders
 from penstock.statistics.lag_histogram import LagHistogram
 from penstock.statistics.lag_scores import all_lag_scores
@@ -30,7 +31,8 @@ class Grub:
     Parameters
     ----------
     solver
-        ``"greedy"``: Figure 5, best-delta, double-sided. ``"best"``: `best_harvest`.
+        ``"greedy"``: Figure 5, best-delta, double-sided. ``"best"``: `best_harvest`. Both with join
+        orders by selectivity (5.3). ``"any-order"``: `best_harvest_in_any_order`.
     shredded
         omega, the share of rows that are shredded.
     boost
@@ -46,7 +48,7 @@ class Grub:
 
     def __init__(
         self,
-        solver: Literal["greedy", "best"] = "best",
+        solver: Literal["greedy", "best", "any-order"] = "best",
         *,
         shredded: float = 0.1,
         boost: float = 1.2,
@@ -105,6 +107,8 @@ class Grub:
         )
         if self.solver == "greedy":
             harvest = greedy(self.model, z, way="double-sided")
+        elif self.solver == "any-order":
+            harvest = best_harvest_in_any_order(self.model, z)
         else:
             harvest = best_harvest(self.model, z, parts=True)
         effort = 0.0
