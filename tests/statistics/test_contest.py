@@ -40,6 +40,19 @@ def test_differences_count_not_what_all_find_together() -> None:
     assert followed(np.stack([whole, 1.05 * whole], axis=1))[-1] == 1
 
 
+def test_a_lead_in_bursts_is_followed_though_few_periods_have_it() -> None:
+    """In every sixth period there are a hundred times as many results, and two fifths more of one.
+
+    The difference is about two standard deviations of such periods, however long it lasts.
+    """
+    found = np.full((96, 2), 10.0)
+    found[30::6] = (1000.0, 1400.0)
+    names = followed(found, fade=0.958)
+    assert names[29] == 0
+    assert names[-1] == 1
+    assert np.count_nonzero(np.diff(names)) == 1
+
+
 def test_one_percent_is_not_worth_a_change() -> None:
     contest = Contest(2)
     for _ in range(9):

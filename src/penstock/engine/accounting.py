@@ -133,7 +133,7 @@ def account(
         importance=importance.found,
         **_importance(importance, size_meter),
         **store.retention.metrics(store.memory),
-        **_estimates(store, reviewer, counters, size_meter),
+        **_estimates(plan, store, reviewer, counters, size_meter),
         **({} if work is None else _work_of(store, work, size_meter)),
     )
 
@@ -184,6 +184,7 @@ def _work_of(store: Store, work: Work, size_meter: SizeMeter | None) -> dict[str
 
 
 def _estimates(
+    plan: Plan,
     store: Store,
     reviewer: Reviewer | None,
     counters: OperatorCounters,
@@ -198,8 +199,9 @@ def _estimates(
         sums = size_meter.sums
     elif reviewer.steps.has_shed and sums["total"] > 0.0:
         _complete(sums, store, reviewer)
-    elif store.memory.rule["kind"][0] == layout.EQUAL:
-        # A thousand replays of keys with a limit of memory alone hold without Student's t.
+    elif store.memory.rule["kind"][0] == layout.EQUAL and not plan.is_sample:
+        # A thousand replays of keys with a limit of memory alone hold without Student's t. Those of
+        # UNIFORM do not, whose results weigh more as memory gets tighter; clusters note no squares.
         sums["fourth"] = sums["batch_fourth"] = 0.0
     estimates: dict[str, Any] = {
         "estimated": sums["total"],

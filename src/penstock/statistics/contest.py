@@ -18,6 +18,9 @@ Floats = npt.NDArray[np.float64]
 _MARGIN = 0.01
 # ... and by so many standard deviations of such a difference.
 _SURE = 3.0
+# If it has found more by this share, fewer deviations are enough: where keys come in bursts, a few
+# periods have most of the results, and a difference is never three deviations of those.
+_FAR, _FAIRLY_SURE = 0.1, 1.5
 # In the first three windows, of eight periods each, the best one is followed if it is ahead by one
 # deviation: how a join begins, it must not go on for long. The candidate that finds most while
 # windows fill is often not the best one later: what was found is forgotten after the first window
@@ -94,6 +97,7 @@ class Contest:
         spread = own + own[f] - 2 * products[f] - (gains / weight) ** 2 * squares
         noise = np.sqrt(np.maximum(spread, 0.0))
         needed = _SURE * noise + _MARGIN * totals[f]
+        needed = np.minimum(needed, np.maximum(_FAIRLY_SURE * noise, _FAR * totals[f]))
         if self._periods <= _FIRST:
             needed = noise
             if self._since == _PERIODS:
