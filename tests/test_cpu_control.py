@@ -6,7 +6,7 @@ first review. What was kept from before a stretch counts as allowed in it: up to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,3 +131,15 @@ def test_no_stretch_has_more_work_than_was_allowed_and_kept(
     had_more_to_do = ~np.array([is_full[at : at + STRETCH + 1].any() for at in range(kept.size)])
     assert np.all((kept >= 0.95)[2:] | ~had_more_to_do[2:])
     assert had_more_to_do[2:].sum() > 10
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_where_not_all_rows_can_be_inserted_no_more_is_done_than_allowed(share: float) -> None:
+    # All insertions would take 0.5 s of each second, and all chances of the account fall to a
+    # quarter of what was decided at least.
+    case = Case("equal", "lr", "insert-no-probe")
+    budget = case.join.budget
+    assert budget is not None
+    join = replace(case.join, budget=replace(budget, cpu=share / 2))
+    metrics = join.replay(case.tables(((0, 20, 400),))).metrics
+    assert 0.9 * metrics.work_allowed < metrics.work <= 1.02 * metrics.work_allowed
