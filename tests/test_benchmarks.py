@@ -128,6 +128,14 @@ def test_what_is_found_is_compared_with_formulas() -> None:
     assert not missed.reached
 
 
+@pytest.mark.slow
+def test_formulas_at_many_times_the_rates_run() -> None:
+    figures = formulas.run_fast(quick=True, say=silent)
+    assert len(figures.points) == 2 * len(formulas.FORMULAS)
+    ratios = {(each.correlation, each.strategy): each.ratio for each in figures.points}
+    assert ratios["inverse", "by-partner"] == pytest.approx(1, abs=0.1)
+
+
 def test_results_are_counted_without_a_join() -> None:
     streams = formulas.Streams("inverse", 1.0, 20.0, 3)
     windows = {"l": 3.0, "r": 5.0}

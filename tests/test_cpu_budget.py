@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.engine.operator import Operator
-from penstock.engine.plan import bind
 from penstock.statistics.work_output import (
     Steps,
     WorkModel,
@@ -23,11 +21,11 @@ from penstock.statistics.work_output import (
     probe_no_insert,
 )
 from penstock.testing import canonical_rows, market, zipf_weights
+from tests.work_control import spent_by, used_and_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.engine.arrays import Floats
 
 FORMULAS: dict[str, Callable[[WorkModel, float], Steps]] = {
     "insert-no-probe": insert_no_probe,
@@ -188,23 +186,6 @@ def test_twice_the_work_that_is_needed_sheds_nothing(name: str | None, correlati
 # --- What is spent
 
 
-def _spent(join: ps.Join, tables: dict[str, pa.Table], every: float) -> list[tuple[float, float]]:
-    """Return (work, account) at steps of time: of what was counted, and of what was allowed."""
-    operator = Operator(bind(join, {name: table.schema for name, table in tables.items()}))
-    assert operator.work is not None
-    end = max(float(table["time"].to_numpy().max()) for table in tables.values())
-    spent = []
-    for stop in np.arange(every, end, every):
-        batch = {}
-        for name, table in tables.items():
-            times = table["time"].to_numpy()
-            batch[name] = table.filter(pa.array((times >= stop - every) & (times < stop)))
-        operator.process(batch)
-        done = operator.work.account.spent + operator.work.not_booked
-        spent.append((done, float(operator.work.account.credit)))
-    return spent
-
-
 @pytest.mark.parametrize("name", ["coin-flip", "probe-no-insert", "by-partner"])
 def test_work_is_what_is_allowed(name: str) -> None:
     setting = Setting("direct", seconds=60.0, scale=3.0)
@@ -212,8 +193,8 @@ def test_work_is_what_is_allowed(name: str) -> None:
     assert join.budget is not None
     share = join.budget.cpu_share
     assert share is not None
-    spent = np.array(_spent(join, setting.tables, 1.0))
-    used, kept = _used_and_kept(spent, 10, 10.0 * share)
+    spent = np.array(spent_by(join, setting.tables, 1.0))
+    used, kept = used_and_kept(spent, 10, 10.0 * share)
     assert np.all(used[2:] <= 1.02)
     assert np.all(kept[2:] >= 0.95)
     work = spent[:, 0]
@@ -222,69 +203,6 @@ def test_work_is_what_is_allowed(name: str) -> None:
     # Over eight windows all is evened out, wherever they begin.
     assert np.all(np.abs((work[40:] - work[:-40])[2:] / (40 * share) - 1) <= 0.02)
     assert (work[-1] - work[4]) / ((len(work) - 5) * share) == pytest.approx(1.0, abs=0.02)
-
-
-def _used_and_kept(spent: Floats, stretch: int, allowed: float) -> tuple[Floats, Floats]:
-    """Return what each stretch of so many steps has used, and what it has used or kept.
-
-    As shares of what was allowed in it, and kept from before it.
-    """
-    done, before = spent[stretch:, 0] - spent[:-stretch, 0], np.maximum(spent[:-stretch, 1], 0.0)
-    after = np.maximum(spent[stretch:, 1], 0.0)
-    return done / (allowed + before), (done + after) / (allowed + before)
-
-
-_STEPS = {
-    "steady": ((0, 30, 200),),
-    "five times as many": ((0, 15, 100), (15, 30, 500)),
-    "a fifth": ((0, 15, 500), (15, 30, 100)),
-}
-
-
-_HALF_SECONDS_TO_SEE_A_STEP = {None: 3, "max-subset": 1}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("steps", _STEPS.values(), ids=_STEPS)
-@pytest.mark.parametrize("name", [None, "probe-no-insert", "coin-flip", "max-subset"])
-def test_no_stretch_has_more_work_than_was_allowed_and_kept(
-    name: str | None, steps: tuple[tuple[float, float, int], ...]
-) -> None:
-    draw = np.random.default_rng(5)
-    weights = zipf_weights(VALUES, 1.0)
-    tables = {}
-    for stream, many in (("l", 1.0), ("r", 1.5)):
-        parts = [np.sort(draw.uniform(a, b, int(many * rate * (b - a)))) for a, b, rate in steps]
-        times = np.concatenate(parts)
-        keys = draw.choice(VALUES, times.size, p=weights)
-        tables[stream] = pa.table({"time": times, "key": keys})
-    streams = {
-        stream: ps.Stream(time="time", window=window)
-        for stream, window in zip("lr", WINDOWS, strict=True)
-    }
-    # Less than half of what the exact join takes, at any of the rates.
-    costs = ps.Costs(insert=1.0, result=0.2).times(1 / 2_000)
-    budget = ps.Budget(cpu=0.4, costs=costs, burst=0.5)
-    goal = ps.MaxSubset(strategy=name)
-    join = ps.Join(streams=streams, on=ps.Equal("key"), goal=goal, budget=budget)
-    spent = np.array(_spent(join, tables, 0.5))
-    stretch = 10  # of half a second each: the longest window, and ten times the burst
-    used, kept = _used_and_kept(spent, stretch, 0.4 * 5.0)
-    # A step by five may take a review to be seen, and strategies by value have to learn what the
-    # rows in memory will find: stretches that end up to so many half seconds after the step.
-    most = np.full(used.size, 1.02)
-    for start, _, _ in steps[1:]:
-        seen = int(2 * start) - stretch
-        most[seen : seen + _HALF_SECONDS_TO_SEE_A_STEP.get(name, 0)] = 1.05
-    assert np.all(used[2:] <= most[2:])
-    # Without what was kept from before, which is up to a tenth of what a stretch allows.
-    assert np.all(np.diff(spent[::stretch, 0])[1:] <= 1.12 * 0.4 * 5.0)
-    # Where the account is full all rows take all steps: after a step down there is no more to do
-    # until windows are filled again.
-    is_full = spent[:, 1] >= 0.95 * 0.4 * 0.5
-    had_more_to_do = ~np.array([is_full[at : at + stretch + 1].any() for at in range(kept.size)])
-    assert np.all((kept >= 0.95)[2:] | ~had_more_to_do[2:])
-    assert had_more_to_do[2:].sum() > 10
 
 
 def test_a_burst_is_kept_to_as_well() -> None:
@@ -299,7 +217,7 @@ def test_a_burst_is_kept_to_as_well() -> None:
     budget = ps.Budget(cpu=0.4, costs=costs, burst=1.0)
     join = ps.Join(streams=streams, on=ps.Equal("key"), budget=budget)
     tables = {"l": table, "r": table}
-    spent = [work for work, _ in _spent(join, tables, 1.0)]
+    spent = [work for work, _ in spent_by(join, tables, 1.0)]
     after = [(late - early) / (0.4 * 10) for early, late in zip(spent, spent[10:], strict=False)]
     assert max(after[31:]) <= 1.12
     assert min(after[31:]) >= 0.9

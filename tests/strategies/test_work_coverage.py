@@ -86,76 +86,84 @@ TWO, THREE = (25, 35), (15, 18, 17)
 
 
 # The seeds are fixed, so chance decides nothing: 95 % of 1,000 have a standard error of 0.7 %.
+# Sizes are counted, and exactly in runs as small as these: the interval is a point.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("setting", "most"),
+    "setting",
     [
-        # Of two streams the size is counted, exactly in runs as small as these: it was 1 here.
-        pytest.param(Setting("coin-flip", 0.5, TWO, skewed=True), 1.0, id="two streams"),
-        # It was 0.949.
-        pytest.param(Setting("coin-flip", 0.5, THREE, skewed=False), 1.0, id="three streams"),
+        pytest.param(Setting("coin-flip", 0.5, TWO, skewed=True), id="two streams"),
+        pytest.param(Setting("coin-flip", 0.5, THREE, skewed=False), id="three streams"),
     ],
 )
-def test_true_recall_is_in_the_interval_in_a_thousand_replays(
-    setting: Setting, most: float
-) -> None:
-    covered = sum(setting.is_covered(seed) for seed in range(1000))
-    assert 0.93 <= covered / 1000 <= most
+def test_where_keys_are_counted_recall_is_exact(setting: Setting) -> None:
+    assert all(setting.is_covered(seed) for seed in range(100))
 
 
 # --- Without keys, and with a limit of memory as well
 
 
-def numbers(seed: int) -> dict[str, pa.Table]:
+def numbers(seed: int, rates: tuple[int, ...] = TWO) -> dict[str, pa.Table]:
     """Return streams of numbers, of which no two are the same."""
     draws = np.random.default_rng(10_000 + seed)
     tables = {}
-    for name, rate in zip(WINDOWS, TWO, strict=False):
+    for name, rate in zip(WINDOWS, rates, strict=False):
         times = np.sort(draws.uniform(0, SECONDS, int(rate * SECONDS)))
         tables[name] = pa.table({"time": times, "key": draws.uniform(0, 20, times.size)})
     return tables
 
 
-def true_pairs(tables: dict[str, pa.Table]) -> int:
-    """Return the number of pairs that are at most 0.5 apart, by comparing all rows with all."""
-    (l_times, l_keys), (r_times, r_keys) = (
-        (table["time"].to_numpy(), table["key"].to_numpy()) for table in tables.values()
-    )
-    later = r_times[None, :] - l_times[:, None]
-    in_window = ((later > 0) & (later <= WINDOWS["l"])) | ((later < 0) & (-later <= WINDOWS["r"]))
-    return int(np.sum(in_window & (np.abs(l_keys[:, None] - r_keys[None, :]) <= 0.5)))
+@dataclass(frozen=True)
+class Numbers:
+    """Small replays by distance of one strategy, with half of the work of the exact join."""
+
+    strategy: str | None
+    rows: int | None = None
+    rates: tuple[int, ...] = TWO
+    distance: float = 0.5
+
+    def join(self, budget: ps.Budget | None = None, seed: int = 0) -> ps.Join:
+        names = list(WINDOWS)[: len(self.rates)]
+        return ps.Join(
+            streams={name: ps.Stream(time="time", window=WINDOWS[name]) for name in names},
+            on=ps.Within(self.distance, **dict.fromkeys(names, "key")),
+            goal=ps.MaxSubset(strategy=None if budget is None else self.strategy),
+            budget=budget,
+            seed=seed,
+        )
+
+    @cached_property
+    def budget(self) -> ps.Budget:
+        exact = self.join().replay(numbers(0, self.rates)).metrics
+        work = COSTS.of(arrivals=0.0, inserted=exact.inserted, compared=0.0, results=exact.emitted)
+        return ps.Budget(cpu=0.5 * work / SECONDS, costs=COSTS, burst=1.0, rows=self.rows)
+
+    def is_covered(self, seed: int) -> bool:
+        """Return whether a replay's true recall is in its own interval."""
+        tables = numbers(seed, self.rates)
+        metrics = self.join(self.budget, seed).replay(tables).metrics
+        true = metrics.emitted / self.join().replay(tables).metrics.emitted
+        recall = metrics.recall
+        return recall is not None and recall.low <= true <= recall.high
 
 
-def covers(strategy: str | None, seed: int, rows: int | None) -> bool:
-    """Return whether a replay's true recall is in its own interval."""
-    first, tables = numbers(0), numbers(seed)
-    count = sum(table.num_rows for table in first.values())
-    work = COSTS.of(arrivals=count, inserted=count, compared=0.0, results=float(true_pairs(first)))
-    join = ps.Join(
-        streams={name: ps.Stream(time="time", window=WINDOWS[name]) for name in tables},
-        on=ps.Within(0.5, l="key", r="key"),
-        goal=ps.MaxSubset(strategy=strategy),
-        budget=ps.Budget(cpu=0.5 * work / SECONDS, costs=COSTS, burst=1.0, rows=rows),
-        seed=seed,
-    )
-    metrics = join.replay(tables).metrics
-    recall = metrics.recall
-    return recall is not None and recall.low <= metrics.emitted / true_pairs(tables) <= recall.high
-
-
-# Few rows show what is lost: most estimates are a little low, and a few much too high. Intervals
-# that hold for both are rather too wide than too narrow.
+# Few rows show what is lost: most estimates are a little low, and a few much too high.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("strategy", "rows"),
+    ("setting", "replays", "most"),
     [
-        pytest.param("probe-no-insert", None, id="by lot"),
-        pytest.param(None, None, id="by value"),
-        pytest.param(None, 40, id="both limits"),
+        # It was .963, .951 and, of three streams, .957 and .947.
+        pytest.param(Numbers("probe-no-insert"), 1000, 0.975, id="by lot"),
+        pytest.param(Numbers(None), 1000, 0.975, id="by value"),
+        pytest.param(Numbers("coin-flip", None, THREE, 1.0), 300, 0.975, id="three streams"),
+        pytest.param(Numbers(None, None, THREE, 1.0), 300, 0.975, id="three streams, no name"),
+        # With two monitored rows or so most estimates are half of the truth, and one in twenty is
+        # twice the truth and more. An interval that is the same factor in both directions has the
+        # truth too often. It was .986 of 1,000.
+        pytest.param(Numbers(None, 40), 200, 1.0, id="both limits"),
     ],
 )
 def test_without_keys_true_recall_is_in_the_interval(
-    strategy: str | None, rows: int | None
+    setting: Numbers, replays: int, most: float
 ) -> None:
-    covered = sum(covers(strategy, seed, rows) for seed in range(3000, 3200))
-    assert covered / 200 >= 0.93
+    covered = sum(setting.is_covered(seed) for seed in range(3000, 3000 + replays))
+    assert 0.93 <= covered / replays <= most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.engine.expected_variance import expected_with
 from penstock.engine.kernels import layout
 from penstock.metrics import Metrics, StreamMetrics
 from penstock.strategies import reason_for
@@ -229,7 +230,9 @@ def _complete(sums: dict[str, float], store: Store, reviewer: Reviewer) -> None:
         for each in (name, f"batch_{name}"):
             sums[each] *= factor**power
     least = expected.of(completed)
-    sums["variance"] = max(sums["variance"], least)
+    sums["variance"], sums["fourth"] = expected_with(sums["variance"], sums["fourth"], least)
     # What the batch has of all results, it has of their variance.
     least *= sums["batch_total"] / completed
-    sums["batch_variance"] = max(sums["batch_variance"], least)
+    sums["batch_variance"], sums["batch_fourth"] = expected_with(
+        sums["batch_variance"], sums["batch_fourth"], least
+    )

@@ -7,7 +7,7 @@ many results each row has a part in: as many as any other row of its stream wher
 lot, and by the frequency of its key where they are shed by value.
 
 That is what the variance is expected to be if rows of a kind are alike. As they are not, it is
-higher on average, and the larger of the two is used.
+higher on average. So the two are pooled (`expected_with`), and no less than that is used.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # arrive, as far as windows are filled; and the variance of how many rows those stand for that
 # probe, that are inserted, and between the two.
 _PROSPECTS, _ARRIVING, _PROBING, _INSERTED, _BOTH = range(5)
+# Rows that the expected variance is worth, beside those that the estimated one rests on. With 8 of
+# 4, 8, 16, 32 and 64 the interval had the truth in 94 to 97 % of small replays of all kinds.
+_EXPECTED_ROWS = 8.0
 
 
 class ExpectedVariance:
@@ -196,3 +199,45 @@ class ExpectedVariance:
         self._stood_for.restore(
             {n.removeprefix(prefix): a for n, a in saved.items() if n.startswith(prefix)}
         )
+
+
+def expected_with(variance: float, fourth: float, least: float) -> tuple[float, float]:
+    """Return a variance and its rows' squares, pooled with the variance that is expected at least.
+
+    The variance rests on few rows, the expected one on all. So the pooled one is less uncertain
+    than the first, and has the degrees of freedom of both: without that, the interval would be
+    that of a few rows even where all it says is from the chances of all.
+
+    Parameters
+    ----------
+    variance
+        As estimated from the rows that took a step.
+    fourth
+        Sum of the squares of these rows' parts of it.
+    least
+        The variance that is expected if rows of a kind are alike.
+
+    References
+    ----------
+    Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004): variances
+    from few observations, moderated by one that is known beforehand.
+
+    Examples
+    --------
+    Two rows have all of the variance, and twice as much is expected:
+
+    >>> variance, fourth = expected_with(100.0, 5000.0, least=200.0)
+    >>> variance, variance**2 / fourth
+    (200.0, 10.0)
+
+    As much as was estimated, if that is more than expected, counts in proportion:
+
+    >>> expected_with(300.0, 45_000.0, least=200.0)[0]
+    220.0
+    """
+    freedom = max(variance**2 / fourth, 1.0) if fourth > 0 else 0.0
+    if least <= 0.0:
+        return variance, fourth
+    rows = freedom + _EXPECTED_ROWS
+    pooled = max((freedom * variance + _EXPECTED_ROWS * least) / rows, least)
+    return pooled, pooled**2 / rows
