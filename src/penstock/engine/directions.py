@@ -49,7 +49,7 @@ class Directions:
     store
         Memory, in which the loop counts.
     parts
-        Equal parts of a window that are told apart.
+        Equal parts of a window that are distinguished.
     """
 
     def __init__(self, store: Store, parts: int) -> None:

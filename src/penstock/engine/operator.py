@@ -40,8 +40,8 @@ from penstock.engine.retention.shrinking import shrink
 from penstock.engine.reviewing import Reviewer, needs_of, retention_of
 from penstock.engine.row_fields import ROW_NUMBER
 from penstock.engine.size_meter import SizeMeter, meters_sizes
+from penstock.engine.source_clocks import note_source_clocks, settled_until, wait_for_results
 from penstock.engine.store import Store
-from penstock.engine.told_clocks import note_told, settled_until, wait_for_results
 from penstock.engine.work import Work
 from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_of
@@ -249,7 +249,7 @@ class Operator:
         )
         for rows, passing in self.alignment.steps(given, ticks, last=last):
             yield from self._take_part(rows, passing)
-        note_told(self.plan, self.counters, told or {})
+        note_source_clocks(self.plan, self.counters, told or {})
 
     def settle_dimensions(self, tables: Mapping[str, pa.Table]) -> None:
         """Decide how long vectors are, if that is not known yet: as in most rows of a batch.

@@ -81,7 +81,7 @@ class Pace:
         self._looked = 0.0, 0.0, now
 
     def review(self, arrivals: float, now: float, *, rate: float, held: int, sheds: bool) -> None:
-        """Say when the next review is, after one at so many arrivals and a time.
+        """Set when the next review is, after one at so many arrivals and a time.
 
         `rate` is of arrivals, of all streams; `held` are rows in memory; `sheds` is whether some
         arrivals leave out steps.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ENTRIES = 2048
 # Windows for which a key of three streams and more has the same draw.
 _WINDOWS = 4.0
-# Parts of a window that rows of a heavy key are told apart by, and the room from which on.
+# Parts of a window that rows of a heavy key are distinguished by, and the room from which on.
 _PARTS = ((128, 4), (24, 2), (0, 1))
 
 _COMBINED = {"product": layout.PRODUCT, "sum": layout.SUM}

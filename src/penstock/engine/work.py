@@ -58,7 +58,7 @@ class Work:
     charged
         Returns what steps are charged, by what they cost (`Strategy.charged`).
     lags
-        Parts of a window in which partners are told apart (`Needs.lags`); 0 if they are not.
+        Parts of a window in which partners are distinguished (`Needs.lags`); 0 if they are not.
     measures_fits
         Whether it is counted what was found in rows (`Needs.measured_fits`).
 

@@ -2,7 +2,7 @@
 
 Results become rows of the next join in Python, as soon as they are unpacked. With them go rows that
 are no results: each says, in the column `COMPLETE`, from which time on results can still come. So
-the next join knows it also while there are none (`penstock.engine.told_clocks`).
+the next join knows it also while there are none (`penstock.engine.source_clocks`).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ Integers = npt.NDArray[np.int64]
 _BEST_DELTA: Final = 2
 # Points that a frontier may have. More take longer, and fewer lose more by thinning.
 _POINTS: Final = 128
-# Shares of partial results that are told apart, on a scale of logarithms down to the least one.
+# Shares of partial results that are distinguished, on a scale of logarithms down to the least one.
 _SHARES: Final = 512
 _LEAST_LOG: Final = -12.0
 _PER_LOG: Final = _SHARES / _LEAST_LOG

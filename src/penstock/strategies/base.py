@@ -95,7 +95,7 @@ class Needs:
     key_sample
         Keys of a stream that a `KeySample` has.
     lags
-        Parts of a window in which partners of arriving rows are told apart, for `WorkView.lags`;
+        Parts of a window in which partners of arriving rows are distinguished, for `WorkView.lags`;
         0 if they are not.
     models
         Models of the streams whose predictions are compared: the view says which is best.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 PARTS = 20
-"""Parts of a window that are told apart."""
+"""Parts of a window that are distinguished."""
 
 _BISECTIONS = 30
 # What a comparison costs at least, in results, so that results can be counted as comparisons.

@@ -68,7 +68,7 @@ class LowestScore(Order):
     worth
         For each stream the worth of each age, from 0 to a whole life, in parts of it.
     grades_per_octave
-        How finely ratings are told apart; 0 if all are alike.
+        How finely ratings are distinguished; 0 if all are alike.
     rates_again
         Whether the likeliness of rows in memory is read again when they are rated again. If not,
         it stays what it was when the row came.

@@ -17,7 +17,7 @@ from penstock.engine.kernels.layout import (
     UNSEEN,
     Memory,
 )
-from penstock.engine.kernels.probing import probe, read_ahead, slot_of_key
+from penstock.engine.kernels.probing import prefetch_next, probe, slot_of_key
 from penstock.engine.kernels.removal import remove
 from penstock.engine.kernels.results import ENOUGH
 from penstock.engine.retention.room import keep_drawn, take_in
@@ -111,7 +111,7 @@ def join(
     sheds = rule["sheds"] != 0
     notes_lags = rule["notes"] & LAGS != 0
     for at in range(start, stop):
-        read_ahead(memory, probing, arrivals, at, start, stop, results)
+        prefetch_next(memory, probing, arrivals, at, start, stop, results)
         arrival = arrivals[at]
         stream = wide(arrival["stream"])
         actions = wide(arrival["actions"])

@@ -37,7 +37,7 @@ def _prefetch(
 
 
 @by_predicate({Partial: _prefetch})
-def read_ahead(
+def prefetch_next(
     memory: Memory,
     probing: Partial | Ranges | Nearby,
     arrivals: Array,
@@ -71,7 +71,7 @@ def slot_of_key(
 ) -> int:
     """Return the slot of an arrival's key, where rows are found by key.
 
-    `number` counts the arrivals, as in `read_ahead`.
+    `number` counts the arrivals, as in `prefetch_next`.
     """
     return wide(NOTHING)
 

@@ -75,7 +75,9 @@ def wait_for_results(
     return ticked
 
 
-def note_told(plan: Plan, counters: Sequence[StreamCounters], told: Mapping[str, float]) -> None:
+def note_source_clocks(
+    plan: Plan, counters: Sequence[StreamCounters], told: Mapping[str, float]
+) -> None:
     """Note how far the sources of streams have come, after a batch."""
     for side, each in zip(plan.sides, counters, strict=True):
         time = told.get(side.name)
