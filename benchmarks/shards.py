@@ -64,7 +64,7 @@ def table_of(
     for each, turns in taken.items():
         per_second = Spread.of([2 * sizes.rows / passed / 1e3 for passed, _ in turns])
         of_one = ratios([cpu for _, cpu in turns], [cpu for _, cpu in taken[first]])
-        rows.append((f"{each * partitions}", f"{each}", per_second.text(0), of_one.text()))
+        rows.append((f"{each * partitions}", f"{each}", per_second.text(1), of_one.text()))
     return Table.titled(
         f"{sizes.batches} micro-batches of {2 * sizes.rows // sizes.batches:,} rows, budget "
         f"{sizes.budget_rows:,} rows, {partitions} partitions and cores",
