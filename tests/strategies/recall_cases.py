@@ -6,7 +6,7 @@ Streams have 1,200 rows each, in windows of 200 of them, and 120 rows may be hel
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -207,6 +207,26 @@ def three_streams(seed: int) -> Said:
     return said(metrics, true_size(tables, 100.0))
 
 
+def importance(combined: Literal["product", "sum"]) -> Callable[[int], Said]:
+    """Return the case of importance that is combined so, of rows that differ much."""
+
+    def run(seed: int) -> Said:
+        draw = np.random.default_rng([seed, 2])
+        tables = {
+            name: table.append_column("votes", pa.array(draw.lognormal(0.0, 1.0, LENGTH)))
+            for name, table in zipf(seed, 1.0).items()
+        }
+        goal = ps.MaxImportance(of="votes", result=combined, strategy="fifo")
+        limited = replace(join(seed), goal=goal)
+        truth = replace(limited, budget=None, goal=goal).replay(tables).metrics.importance
+        metrics = limited.replay(tables).metrics
+        assert metrics.lost > 0
+        assert metrics.importance_recall is not None
+        return Said(metrics.importance_recall, metrics.importance / truth)
+
+    return run
+
+
 CASES: dict[str, Callable[[int], Said]] = {
     "Zipf 0": by_zipf(0.0),
     "Zipf 0.5": by_zipf(0.5),
@@ -221,5 +241,7 @@ CASES: dict[str, Callable[[int], Said]] = {
     "last batch": last_batch,
     "market": auctions(0.0),
     "three streams": three_streams,
+    "importance, product": importance("product"),
+    "importance, sum": importance("sum"),
 }
 """By name; each makes a replay of a seed."""

@@ -74,7 +74,7 @@ def test_counts_of_keys_hold_the_true_size() -> None:
 
 
 # Where keys are nearly unique, counts are a sample of rows; the market has a key for each auction.
-HALF_WIDTHS = {"Zipf 0": 0.14, "Zipf 0.5": 0.12, "market": 0.14}
+HALF_WIDTHS = {"Zipf 0": 0.14, "Zipf 0.5": 0.12, "market": 0.14, "importance, product": 0.06}
 
 
 @pytest.mark.slow

@@ -146,6 +146,7 @@ def _importance(importance: ImportanceEstimate, size_meter: SizeMeter | None) ->
         return {
             "importance_estimated": sums["worth"],
             "importance_variance": sums["worth_variance"],
+            "importance_fourth": sums["worth_fourth"],
         }
     return {
         "importance_estimated": importance.estimated,

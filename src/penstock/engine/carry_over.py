@@ -27,6 +27,7 @@ from penstock.engine.kernels.monitoring import keep_to_quota, monitor_again
 from penstock.engine.learned import SIZES, keep_monitored, of_retention
 from penstock.engine.refill import refill_rows
 from penstock.engine.retention.shrinking import shrink
+from penstock.engine.size_meter import WORTHS
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def _meter_on(
         return
     saved = {} if learned is None else below(learned, SIZES)
     if not same_goal:
-        for name in ("worths", "worth_covers"):
+        for name in WORTHS:
             saved.pop(name, None)
     if saved and saved["rule.room"][0]:
         meter.restore(saved)

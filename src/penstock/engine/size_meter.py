@@ -39,6 +39,8 @@ _PARTS = ((128, 4), (24, 2), (0, 1))
 
 _COMBINED = {"product": layout.PRODUCT, "sum": layout.SUM}
 _ENTRY_FIELDS = entry_type(np.dtype(np.int64)).names or ()
+WORTHS = ("worths", "worth_squares", "worth_covers")
+"""What is kept of the importance of entries, if that is counted."""
 _CANDIDATE_FIELDS = ("tag", "is_heavy", "counts")
 _STREAM_FIELDS = ("clock", "horizon", "cell", "arrived")
 _RULE_FIELDS = (
@@ -129,6 +131,7 @@ class SizeMeter:
             certain=np.zeros(count),
             full=np.zeros(count),
             worths=np.zeros(0),
+            worth_squares=np.zeros(0),
             worth_covers=np.zeros(0),
         )
         self._worths: Floats = np.zeros(1)
@@ -193,6 +196,7 @@ class SizeMeter:
             candidates=candidates,
             found=np.zeros(max(room, candidates.size), np.int64),
             worths=_longer(counts.worths, worths),
+            worth_squares=_longer(counts.worth_squares, worths),
             worth_covers=_longer(counts.worth_covers, worths),
         )
 
@@ -299,7 +303,7 @@ class SizeMeter:
         saved |= {f"rule.{n}": counts.rule[n] for n in _RULE_FIELDS}
         saved |= {f"gauge.{n}": counts.gauges[n] for n in COUNTED.names or ()}
         if self.counts_worth:
-            saved |= {"worths": counts.worths[:fresh], "worth_covers": counts.worth_covers[:fresh]}
+            saved |= {name: getattr(counts, name)[:fresh] for name in WORTHS}
         return saved
 
     def restore(self, saved: Mapping[str, Array]) -> None:
@@ -321,8 +325,8 @@ class SizeMeter:
         for name in COUNTED.names or ():
             counts.gauges[name] = saved[f"gauge.{name}"]
         if self.counts_worth:
-            counts.worths[:fresh] = saved["worths"]
-            counts.worth_covers[:fresh] = saved["worth_covers"]
+            for name in WORTHS:
+                getattr(counts, name)[:fresh] = saved[name]
         self._counts = counts._replace(heads=saved["heads"].copy(), candidates=candidates)
 
 

@@ -49,9 +49,10 @@ class Metrics:
     fourth
         The sum of the squares of the rows' parts of that variance: it says on how many rows the
         estimate rests. 0 where only monitored rows are used.
-    importance, importance_estimated, importance_variance
+    importance, importance_estimated, importance_variance, importance_fourth
         If importance is the goal: the importance of all results, that of the exact join as
-        estimated from the monitored rows, and the variance of that estimate.
+        estimated from counts of keys or from the monitored rows, the variance of that estimate, and
+        the sum of the squares of its parts (see `fourth`).
     work, work_allowed, work_wanted
         Of a CPU budget, in seconds, or in units of time where times are numbers: the work that was
         done by the costs, the work that was allowed, and the work of the exact join by estimate.
@@ -135,6 +136,7 @@ class Metrics:
     importance: float = field(default=0.0, compare=False)
     importance_estimated: float = field(default=0.0, compare=False)
     importance_variance: float = field(default=0.0, compare=False)
+    importance_fourth: float = field(default=0.0, compare=False)
     recomputations: int = 0
     forced: int = 0
     fractions: float = 0.0
@@ -229,7 +231,12 @@ class Metrics:
             return Estimate(1.0, 1.0, 1.0)
         if self.unseen:
             return None
-        return recall_of(self.importance, self.importance_estimated, self.importance_variance)
+        return recall_of(
+            self.importance,
+            self.importance_estimated,
+            self.importance_variance,
+            self.importance_fourth,
+        )
 
     @property
     def fairness(self) -> float | None:

@@ -49,6 +49,7 @@ def total(parts: Iterable[Metrics]) -> Metrics:
         importance=sum(part.importance for part in parts),
         importance_estimated=sum(part.importance_estimated for part in parts),
         importance_variance=sum(part.importance_variance for part in parts),
+        importance_fourth=sum(part.importance_fourth for part in parts),
         recomputations=sum(part.recomputations for part in parts),
         forced=sum(part.forced for part in parts),
         fractions=sum(part.fractions for part in parts),

@@ -32,6 +32,7 @@ _JOIN_FLOATS = {
     "importance",
     "importance_estimated",
     "importance_variance",
+    "importance_fourth",
     "work",
     "work_allowed",
     "work_wanted",

@@ -110,6 +110,7 @@ COUNTED: Final = np.dtype(
         *((name, np.float64) for name in GAUGE.names or ()),
         ("worth", np.float64),
         ("worth_variance", np.float64),
+        ("worth_fourth", np.float64),
     ]
 )
 """What was added up for the arrivals of a stream."""
@@ -127,5 +128,6 @@ class KeyCounts(NamedTuple):
     found: Integers  # entries of an arrival's key, for three streams and more; ranked keys
     certain: Floats  # by stream: rows that are counted, and with them those that are sampled
     full: Floats
-    worths: Floats  # by entry: importance of its rows, and what it adds to the variance
-    worth_covers: Floats
+    worths: Floats  # by entry: importance of its rows,
+    worth_squares: Floats  # the squares of it,
+    worth_covers: Floats  # and what its results so far make of the next one's variance

@@ -139,6 +139,7 @@ def sweep(counts: KeyCounts) -> None:
 def _add_worth(counts: KeyCounts, at: int, other: int) -> None:
     if counts.rule[0]["combines"] >= 0:
         counts.worths[at] += counts.worths[other]
+        counts.worth_squares[at] += counts.worth_squares[other]
 
 
 @rare

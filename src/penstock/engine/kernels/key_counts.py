@@ -172,6 +172,37 @@ def _note_sampled(counts: KeyCounts, stream: int, at: int) -> None:
 
 
 @inner
+def _note_worth_of_run(counts: KeyCounts, stream: int, at: int, rows: float, worth: float) -> None:
+    """Note the variance of the importance of results of a run that is leaving the window.
+
+    As `_partly_within` has it for numbers: each of n rows but the first and the last is in the
+    window with chance q, and if it is now, it was for earlier arrivals. By the sums of the rows'
+    importance and of its squares, without those two.
+    """
+    entry = counts.entries[at]
+    gauge = counts.gauges[stream]
+    number = float(entry["count"])
+    share = rows / number
+    missing = 1.0 - share
+    if missing <= 0.0 or share <= 0.0 or number < 2.0:
+        return
+    mean = counts.worths[at] / number
+    between = number - 2.0
+    sums = counts.worths[at] - 2.0 * mean
+    squares = max(counts.worth_squares[at] - 2.0 * mean * mean, 0.0)
+    before = max(float(entry["cover"]) - missing, 0.0)  # of the arrivals before this one,
+    weighted = counts.worth_covers[at]  # and times their importance
+    if counts.rule[0]["combines"] == PRODUCT:
+        added = worth * squares * (worth * missing + 2.0 * weighted)
+    else:
+        added = (between * worth * worth + 2.0 * worth * sums + squares) * missing
+        added += 2.0 * ((between * worth + sums) * weighted + (worth * sums + squares) * before)
+    gauge["worth_variance"] += share * added
+    gauge["worth_fourth"] += (share * added) ** 2
+    counts.worth_covers[at] += worth * missing
+
+
+@inner
 def _note_worth(counts: KeyCounts, stream: int, at: int, rows: float, worth: float) -> None:
     """Add the importance of results of an entry, so many of whose rows are in the window."""
     entry = counts.entries[at]
@@ -183,13 +214,15 @@ def _note_worth(counts: KeyCounts, stream: int, at: int, rows: float, worth: flo
     weight = 1.0 / entry["chance"]
     gauge["worth"] += weight * results
     if entry["kind"] == RUN:
-        share = rows / entry["count"]
-        each = results / rows if rows > 0.0 else 0.0
-        gauge["worth_variance"] += each**2 * entry["count"] * share * (1.0 - share)
+        _note_worth_of_run(counts, stream, at, rows, worth)
         return
     gained = (weight - 1.0) * results
-    gauge["worth_variance"] += weight * results * (gained + 2.0 * counts.worth_covers[at])
-    counts.worth_covers[at] += gained
+    cover = counts.worth_covers[at]
+    gauge["worth_variance"] += weight * results * (gained + 2.0 * cover)
+    counts.worth_covers[at] = cover + gained
+    if weight > 1.0:
+        fourth = ((cover + gained) ** 4 - cover**4) / (1.0 - entry["chance"]) ** 2
+        gauge["worth_fourth"] += fourth
 
 
 @inner
@@ -255,6 +288,7 @@ def _put_in(
             entry["chance"] = rule["chance"]
         if rule["combines"] >= 0:
             counts.worths[run] += worth
+            counts.worth_squares[run] += worth * worth
         return
     draw = 0.0
     if heavy == 0 and not by_key:
@@ -272,6 +306,7 @@ def _put_in(
         entry["chance"] = rule["chance"]
     if rule["combines"] >= 0:
         counts.worths[at] = worth
+        counts.worth_squares[at] = worth * worth
         counts.worth_covers[at] = 0.0
 
 
