@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 import penstock as ps
 from penstock.testing import canonical_rows
-from tests.spark.support import counts, in_parts, run_and_stop
+from tests.spark.support import counts, in_parts, run_and_stop, stream_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,3 +107,29 @@ def test_costs_are_measured_with_the_handing_over_of_results(
     assert metrics.costs.result != pytest.approx(usual.result)
     assert metrics.work > 0
     assert metrics.lost == 0
+
+
+@pytest.mark.slow
+def test_with_a_limit_of_bytes_as_well_neither_is_exceeded(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    costs = ps.Costs(insert=0.002, result=0.001)
+    join = ps.Join(
+        streams={name: ps.Stream(time="at", window="10 seconds") for name in "ab"},
+        on=ps.Equal("level"),
+        budget=ps.Budget(memory=60_000, cpu=0.1, costs=costs, burst="1 second"),
+    )
+    batches = in_parts(_tables("ab", 2_000), 6)
+    rows, metrics = stream_rows(spark, join, batches, tmp_path)
+    exact = replace(join, budget=None).replay(batches, shards=2).result
+    assert 0 < len(rows) < exact.num_rows
+    assert not Counter(rows) - Counter(canonical_rows(exact))
+    assert metrics.bytes_most <= 60_000
+    assert metrics.work <= 1.02 * metrics.work_allowed
+    each = metrics.streams.values()
+    assert sum(stream.not_admitted + stream.not_inserted for stream in each) > 0
+    assert sum(stream.evicted + stream.dropped for stream in each) > 0
+    assert metrics.recall is not None
+    found = len(rows) / exact.num_rows
+    # The last rows of a query wait for those after them.
+    assert metrics.recall.value == pytest.approx(found, rel=0.05)
