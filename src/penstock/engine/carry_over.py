@@ -25,7 +25,7 @@ from penstock.engine.kernels.layout import (
 )
 from penstock.engine.kernels.monitoring import keep_to_quota, monitor_again
 from penstock.engine.learned import SIZES, keep_monitored, of_retention
-from penstock.engine.refill import refill_rows
+from penstock.engine.refill import refill_rows, refill_vectors
 from penstock.engine.retention.shrinking import shrink
 from penstock.engine.size_meter import WORTHS
 from penstock.errors import StateError
@@ -130,7 +130,9 @@ def carry_over(
     if not same_rows:
         for part in parts:
             part.arrivals["rating"] = 0.0
-    refill_rows(operator, parts, orders, learned if same_rows else None)
+    store, payloads = operator.store, operator.payloads
+    refill_rows(store, payloads, parts, orders, learned if same_rows else None)
+    refill_vectors(operator.neighbours, operator.plan, store, payloads, operator.coder)
     _count_on(operator, head, same_strategy=same_strategy)
     if learned is not None:
         memory = operator.store.memory

@@ -16,11 +16,23 @@ from penstock.engine.kernels.layout import REF_BITS, arrival_type
 from penstock.engine.learned import of_retention
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from penstock.engine.arrays import Array, Integers
-    from penstock.engine.operator import Operator
-    from penstock.engine.vectors import VectorScale
+    from penstock.engine.keys import KeyCoder
+    from penstock.engine.limits import Limits
+    from penstock.engine.neighbours import Neighbours
+    from penstock.engine.payload import Payload
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
+
+
+@dataclass(frozen=True)
+class SavedGroup:
+    """The chunks of a row group: its rows, and which of them are left; None if all are."""
+
+    rows: bytes
+    gaps: bytes | None
 
 
 @dataclass
@@ -34,19 +46,35 @@ class Part:
 
 
 def refill_stream(
-    operator: Operator, s: int, serials: list[int], data: Mapping[str, bytes]
+    plan: Plan,
+    s: int,
+    payload: Payload,
+    coder: KeyCoder,
+    limits: Limits,
+    groups: Mapping[int, SavedGroup],
+    *,
+    hashes: bool,
 ) -> Part:
-    """Read the rows of one stream that come back into memory, from its row groups' chunks."""
-    plan, side, payload = operator.plan, operator.plan.sides[s], operator.payloads[s]
+    """Read the rows of one stream that come back into memory.
+
+    Parameters
+    ----------
+    plan, s, payload, coder, limits
+        The join, the stream's place, where its rows go, and what they are read with.
+    groups
+        The chunks of its row groups, by their serial numbers.
+    hashes
+        Whether keys are needed as hashes as well.
+    """
+    side = plan.sides[s]
     record = arrival_type(plan.time.dtype, plan.values.dtype)
     parts = [Part(np.zeros(0, record), *(np.zeros(0, np.int64) for _ in range(3)))]
-    for serial in serials:
-        saved_table = from_ipc(data[f"rows/{side.name}/{serial}"])
+    for serial, group in groups.items():
+        saved_table = from_ipc(group.rows)
         table = fitted(pa.Table.from_struct_array(saved_table["row"]), side.schema)
         live = np.ones(table.num_rows, np.bool_)
-        gaps = data.get(f"live/{side.name}/{serial}")
-        if gaps is not None:
-            bits = np.frombuffer(gaps, np.uint8)
+        if group.gaps is not None:
+            bits = np.frombuffer(group.gaps, np.uint8)
             live = np.unpackbits(bits, count=table.num_rows).astype(np.bool_)
         window = payload.refill(serial, table, live)
         window.arrival_numbers[:] = saved_table["arrival_number"].to_numpy()
@@ -55,9 +83,7 @@ def refill_stream(
             window.ratings = saved_table["rating"].to_numpy()
         places = np.flatnonzero(live)
         arrivals = np.zeros(places.size, record)
-        key_words, values, _ = read_keys(
-            plan, side, table, operator.coder, hashes=operator.monitor is not None
-        )
+        key_words, values, _ = read_keys(plan, side, table, coder, hashes=hashes)
         times, _ = plan.time.read(table.column(side.time))
         number = payload.number_of(serial)
         arrivals["stream"] = s
@@ -65,10 +91,8 @@ def refill_stream(
         arrivals["key_word"] = key_words[places]
         arrivals["value"] = values[places]
         arrivals["ref"] = (number << REF_BITS) | places
-        if operator.limits.in_bytes:
-            arrivals["cost"] = operator.limits.costs(held_sizes(plan, table, operator.coder))[
-                places
-            ]
+        if limits.in_bytes:
+            arrivals["cost"] = limits.costs(held_sizes(plan, table, coder))[places]
         arrivals["likeliness"] = window.likeliness[places]
         if window.ratings is not None:
             arrivals["rating"] = window.ratings[places]
@@ -84,7 +108,8 @@ def refill_stream(
 
 
 def refill_rows(
-    operator: Operator,
+    store: Store,
+    payloads: Sequence[Payload],
     parts: list[Part],
     orders: list[Integers],
     learned: Mapping[str, Array] | None,
@@ -94,38 +119,46 @@ def refill_rows(
     `orders` has for each stream the time order of its rows.
     """
     if learned is not None:
-        operator.store.memory.lives["now"] = learned["parts"]
-    queued = operator.store.make_places(
+        store.memory.lives["now"] = learned["parts"]
+    queued = store.make_places(
         [part.arrivals["time"][order] for part, order in zip(parts, orders, strict=True)]
     )
     for s, (part, order, places) in enumerate(zip(parts, orders, queued, strict=True)):
         part.arrivals["place"][order] = places
         if learned is not None:
             in_time_order = part.arrivals[order]
-            operator.store.retention.refill(in_time_order, of_retention(learned), s)
+            store.retention.refill(in_time_order, of_retention(learned), s)
             part.arrivals[order] = in_time_order
     arrival_numbers = np.concatenate([part.arrival_numbers for part in parts])
     by_number = np.argsort(arrival_numbers, kind="stable")
-    operator.store.reserve(arrival_numbers.size, None)
+    store.reserve(arrival_numbers.size, None)
     arrivals = np.concatenate([part.arrivals for part in parts])[by_number]
-    refill(operator.store.memory, arrivals, arrival_numbers[by_number])
+    refill(store.memory, arrivals, arrival_numbers[by_number])
     # An empty memory gives out its rows in order: the first to arrive is row 0.
     row = np.empty(arrival_numbers.size, np.int32)
     row[by_number] = np.arange(arrival_numbers.size)
     start = 0
-    for payload, part in zip(operator.payloads, parts, strict=True):
+    for payload, part in zip(payloads, parts, strict=True):
         own = row[start : start + part.arrival_numbers.size]
         start += part.arrival_numbers.size
         for number, window in payload.sub_windows.items():
             here = part.numbers == number
             window.rows[part.places[here]] = own[here]
-    scale = operator.plan.vectors
-    if operator.neighbours is not None and scale is not None:
-        operator.neighbours.refill([_vectors_of(operator, scale, s) for s in range(len(parts))])
 
 
-def _vectors_of(operator: Operator, scale: VectorScale, s: int) -> Array:
-    """Return the vectors of a stream's rows in memory, in time order."""
-    refs = operator.store.memory.rows["ref"][operator.store.in_queue(s)]
-    table = operator.payloads[s].gather(refs)
-    return read_vectors(scale, operator.plan.sides[s], table, operator.coder)[0]
+def refill_vectors(
+    neighbours: Neighbours | None,
+    plan: Plan,
+    store: Store,
+    payloads: Sequence[Payload],
+    coder: KeyCoder,
+) -> None:
+    """Put the vectors of all rows into memory, in time order, if there are any."""
+    scale = plan.vectors
+    if neighbours is None or scale is None:
+        return
+    vectors = []
+    for s, (side, payload) in enumerate(zip(plan.sides, payloads, strict=True)):
+        table = payload.gather(store.memory.rows["ref"][store.in_queue(s)])
+        vectors.append(read_vectors(scale, side, table, coder)[0])
+    neighbours.refill(vectors)

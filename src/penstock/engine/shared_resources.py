@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.engine.joint_plan import SharingRule
+    from penstock.engine.limits import Limits
     from penstock.engine.operator import Operator
+    from penstock.engine.plan import Plan
+    from penstock.engine.store import Store
 
 __all__ = [
     "PARTS_OF_A_CORE",
@@ -130,10 +133,10 @@ class SharedMemory:
         """Return the quality by numbers of rows, from what was learned of the streams."""
         operator = self._operators[join]
         curve = None if operator.reviewer is None else operator.reviewer.quality()
-        alive = self._alive(operator, before, now)
+        alive = _alive(operator.plan, operator.store, before, now)
         if curve is None or not alive:
             return None
-        scale = alive / float(curve.amounts[-1]) * _size_of_row(operator)
+        scale = alive / float(curve.amounts[-1]) * _size_of_row(operator.limits)
         amounts = np.maximum(curve.amounts * scale, float(self.least[join]))
         quality = curve.quality
         if operator.plan.is_sample and rule.objective == "total":
@@ -141,15 +144,6 @@ class SharedMemory:
         # Where several are raised to the least, the last one holds.
         keep = np.append(np.diff(amounts) > 0, True)
         return QualityCurve(amounts[keep], quality[keep])
-
-    @staticmethod
-    def _alive(operator: Operator, before: list[float], now: list[float]) -> float:
-        """Return how many rows of a join are alive at a time, by recent rates."""
-        elapsed = now[0] - before[0]
-        if not 0 < elapsed < np.inf:
-            return float(sum(operator.store.memory.streams["held"]))
-        came = zip(before[1:], now[1:], lengths_of(operator.plan), strict=True)
-        return sum((last - first) / elapsed * life for first, last, life in came)
 
     def resume(self, join: str, amount: int) -> None:
         """Set the limit as it was."""
@@ -250,9 +244,16 @@ def resources_of(operators: Mapping[str, Operator], rule: SharingRule) -> list[R
     return shared
 
 
-def _size_of_row(operator: Operator) -> float:
+def _alive(plan: Plan, store: Store, before: list[float], now: list[float]) -> float:
+    """Return how many rows of a join are alive at a time, by recent rates."""
+    elapsed = now[0] - before[0]
+    if not 0 < elapsed < np.inf:
+        return float(sum(store.memory.streams["held"]))
+    came = zip(before[1:], now[1:], lengths_of(plan), strict=True)
+    return sum((last - first) / elapsed * life for first, last, life in came)
+
+
+def _size_of_row(limits: Limits) -> float:
     """Return how much of the budget a row takes up: 1, or its bytes on average."""
-    rows = operator.limits.rows_now
-    if not operator.limits.in_bytes or not rows:
-        return 1.0
-    return operator.limits.amount / rows
+    rows = limits.rows_now
+    return limits.amount / rows if limits.in_bytes and rows else 1.0

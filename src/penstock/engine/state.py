@@ -39,7 +39,7 @@ from penstock.engine.learned_arrays import (
     to_bytes,
 )
 from penstock.engine.operator import Operator
-from penstock.engine.refill import refill_rows, refill_stream
+from penstock.engine.refill import SavedGroup, refill_rows, refill_stream, refill_vectors
 from penstock.engine.sealing import Seal, seal_of, seal_up, unseal
 from penstock.engine.struct_column import as_struct
 from penstock.errors import StateError
@@ -203,7 +203,16 @@ def restore(
         if not is_spooled(name)
     }
     parts = [
-        refill_stream(operator, s, head["sub_windows"][s], data) for s in range(len(plan.sides))
+        refill_stream(
+            plan,
+            s,
+            operator.payloads[s],
+            operator.coder,
+            operator.limits,
+            _row_groups(data, side.name, head["sub_windows"][s]),
+            hashes=operator.monitor is not None,
+        )
+        for s, side in enumerate(plan.sides)
     ]
     operator.alignment.restore(head["alignment"])
     for payload, serial in zip(operator.payloads, head["next_serials"], strict=True):
@@ -223,10 +232,21 @@ def restore(
         operator.saved = {n: s if is_spooled(n) else _OUTDATED for n, s in seals.items()}
         operator.learned = None
         return operator
-    refill_rows(operator, parts, orders, learned)
+    refill_rows(operator.store, operator.payloads, parts, orders, learned)
+    refill_vectors(operator.neighbours, plan, operator.store, operator.payloads, operator.coder)
     _go_on(operator, head, learned)
     operator.saved = seals
     return operator
+
+
+def _row_groups(
+    data: Mapping[str, bytes], stream: str, serials: list[int]
+) -> dict[int, SavedGroup]:
+    """Return the chunks of a stream's row groups by their serial numbers."""
+    return {
+        serial: SavedGroup(data[f"rows/{stream}/{serial}"], data.get(f"live/{stream}/{serial}"))
+        for serial in serials
+    }
 
 
 def _go_on(
