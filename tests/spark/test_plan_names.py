@@ -66,7 +66,9 @@ def test_one_stream_under_two_names(spark: SparkSession, tmp_path: Path) -> None
     own = single.replay({**batches, "names": names}, shards=2)
     costs = {node.name: node.cost for node in own.nodes}
     for node in single.progress(query):
-        assert node.cost == pytest.approx(costs[node.name], rel=0.05), node.name
+        wanted = costs[node.name]  # of a join with a table it is not counted
+        near = None if wanted is None else pytest.approx(wanted, rel=0.05)
+        assert node.cost == near, node.name
     chain = plans["((a ⋈ select(b)) ⋈ c) ⋈ n"]
     frames = {name: source.read(spark) for name, source in sources.items()}
     made = chain.batch(frames | {"names": stored}, shards=1).toArrow().cast(expected.schema)

@@ -26,7 +26,7 @@ __all__ = ["STUDY", "ChoiceRow", "random_query"]
 
 _SHARES = (0.05, 0.2, 0.5, 0.8)
 _SEEDS = 6
-_STREAMS = {"rows": (3, 4, 5, 6), "time": (3, 4, 5)}
+_STREAMS = {"rows": (3, 4, 5, 6, 7), "time": (3, 4, 5, 6)}
 _WAYS = {
     "in_turn": Pen("plan, boxes in turn", VERMILION, dot="o"),
     "cheapest": Pen("cheapest plan", BLUE, dot="s"),
@@ -166,7 +166,7 @@ def _draw(rows: Sequence[ChoiceRow], path: Path) -> None:
         subtitle="random queries, windows by rows or by time; means",
         x_title="CPU (%)",
         y_title="results (% of the best)",
-        columns=4 if len(panels) > 4 else 2,
+        columns=5 if len(panels) > 4 else 2,
         x_percent=True,
     )
 
