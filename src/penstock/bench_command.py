@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -15,6 +17,10 @@ from penstock.report.tables import read_page, write_sections
 from penstock.report.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
     from penstock.bench import OverloadFigures
     from penstock.bench.live import BurstFigures, HarvestFigures
 
@@ -105,22 +111,12 @@ def burst(
     on the same streams, with triggers of one second, or of more where an empty micro-batch takes
     more than a quarter of one. Recall is measured against the true number of results.
     """
-    terminal = Terminal()
-    picture = picture_place(plot, "--plot", _BURST_PICTURE)
-    figures = outputs.Figures(json_file)
-    if page is not None:
-        read_page(page, _LIVE_SECTIONS)
-    need_spark("the benchmark")
+    out = _Output.of(plot, _BURST_PICTURE, json_file, page)
     from penstock.bench import live  # noqa: PLC0415  # as above
-    from penstock.spark import session  # noqa: PLC0415  # as above
 
     load = live.Burst(live.Phases.of(seconds), with_spark=spark)
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = live.bench_live(running, load, live.BurstFigures, step=terminal.step)
-    with terminal.step("Drawing the picture ..."):
-        live.save_live_plot(picture, found)
-    _hand_out(terminal, found, picture, figures, page)
+    found = live.bench_live(out.start(), load, live.BurstFigures, step=out.terminal.step)
+    out.hand_out(found, partial(live.save_live_plot, out.picture, found))
 
 
 @bench.command()
@@ -141,22 +137,12 @@ def harvest(
     same with rows dropped at random, and Penstock exact run one after the other on the same
     streams. Recall is measured against the true number of results.
     """
-    terminal = Terminal()
-    picture = picture_place(plot, "--plot", _HARVEST_PICTURE)
-    figures = outputs.Figures(json_file)
-    if page is not None:
-        read_page(page, _LIVE_SECTIONS)
-    need_spark("the benchmark")
+    out = _Output.of(plot, _HARVEST_PICTURE, json_file, page)
     from penstock.bench import live  # noqa: PLC0415  # as above
-    from penstock.spark import session  # noqa: PLC0415  # as above
 
     load = live.Harvest(seconds)
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = live.bench_live(running, load, live.HarvestFigures, step=terminal.step)
-    with terminal.step("Drawing the picture ..."):
-        live.save_live_plot(picture, found)
-    _hand_out(terminal, found, picture, figures, page)
+    found = live.bench_live(out.start(), load, live.HarvestFigures, step=out.terminal.step)
+    out.hand_out(found, partial(live.save_live_plot, out.picture, found))
 
 
 @bench.command()
@@ -176,41 +162,58 @@ def overload(
     A short calibration chooses the rate for this machine. Then the query runs with drop boxes that
     leave out 80 % of each stream, and after that with nothing dropped, on the same streams.
     """
-    terminal = Terminal()
-    picture = picture_place(plot, "--plot", _OVERLOAD_PICTURE)
-    figures = outputs.Figures(json_file)
-    if page is not None:
-        read_page(page, _LIVE_SECTIONS)
-    need_spark("the benchmark")
+    out = _Output.of(plot, _OVERLOAD_PICTURE, json_file, page)
     from penstock.bench import bench_overload, save_overload_plot  # noqa: PLC0415  # as above
-    from penstock.spark import session  # noqa: PLC0415  # as above
 
-    with terminal.step("Starting Spark ..."):
-        running = session(memory="4g")
-    found = bench_overload(running, seconds, step=terminal.step)
-    with terminal.step("Drawing the picture ..."):
-        save_overload_plot(picture, found)
-    _hand_out(terminal, found, picture, figures, page)
+    found = bench_overload(out.start(), seconds, step=out.terminal.step)
+    out.hand_out(found, partial(save_overload_plot, out.picture, found))
 
 
-def _hand_out(
-    terminal: Terminal,
-    found: BurstFigures | HarvestFigures | OverloadFigures,
-    picture: Path,
-    figures: outputs.Figures,
-    page: Path | None,
-) -> None:
-    """Write and print what was measured in real time."""
-    figures.write(found.as_json() | {"penstock": __version__, "picture": str(picture)})
-    tables = found.tables()
-    if page is not None:
-        write_sections(page, {name: tables[name].as_markdown() for name in _LIVE_SECTIONS})
-    if figures.alone:
-        return
-    terminal.say(found.sentences())
-    for table in tables.values():
+@dataclass(frozen=True)
+class _Output:
+    """Where the figures of a benchmark in real time go; checked before it takes its minutes."""
+
+    terminal: Terminal
+    picture: Path
+    figures: outputs.Figures
+    page: Path | None
+
+    @classmethod
+    def of(cls, plot: Path, usual: str, json_file: Path | None, page: Path | None) -> _Output:
+        """Check what the options name; `usual` is the picture's name if `plot` is a folder."""
+        picture = picture_place(plot, "--plot", usual)
+        figures = outputs.Figures(json_file)
+        if page is not None:
+            read_page(page, _LIVE_SECTIONS)
+        need_spark("the benchmark")
+        return cls(Terminal(), picture, figures, page)
+
+    def start(self) -> SparkSession:
+        """Start Spark."""
+        from penstock.spark import session  # noqa: PLC0415  # as above
+
+        with self.terminal.step("Starting Spark ..."):
+            return session(memory="4g")
+
+    def hand_out(
+        self, found: BurstFigures | HarvestFigures | OverloadFigures, draw: Callable[[], None]
+    ) -> None:
+        """Draw, write and print what was measured."""
+        terminal = self.terminal
+        with terminal.step("Drawing the picture ..."):
+            draw()
+        said = {"penstock": __version__, "picture": str(self.picture)}
+        self.figures.write(found.as_json() | said)
+        tables = found.tables()
+        if self.page is not None:
+            sections = {name: tables[name].as_markdown() for name in _LIVE_SECTIONS}
+            write_sections(self.page, sections)
+        if self.figures.alone:
+            return
+        terminal.say(found.sentences())
+        for table in tables.values():
+            terminal.say()
+            terminal.table(table.headings, table.rows)
         terminal.say()
-        terminal.table(table.headings, table.rows)
-    terminal.say()
-    terminal.line(f"The picture: {picture}")
-    figures.point_out(terminal)
+        terminal.line(f"The picture: {self.picture}")
+        self.figures.point_out(terminal)

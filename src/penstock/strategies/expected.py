@@ -10,6 +10,7 @@ import numpy as np
 from penstock.goals import Goal, MaxSubset
 from penstock.strategies.age import Age
 from penstock.strategies.base import Floats, Needs
+from penstock.strategies.prob import Prob
 from penstock.strategies.scoring import ScoringStrategy
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Expected(ScoringStrategy):
     def followed(self, view: View) -> ScoringStrategy:
         """Return itself if its firmness is given."""
         return super().followed(view) if self.firmness is None else self
+
+    @property
+    def forecasts(self) -> tuple[ScoringStrategy, ...]:
+        """AGE and PROB: what scores by both finds at least what the better of them finds."""
+        return Age(), Prob()
 
     @property
     def belief(self) -> float:  # type: ignore[override]

@@ -18,10 +18,7 @@ import numpy.typing as npt
 
 from penstock.statistics.allotment import QualityCurve
 from penstock.statistics.sampling_memory import mean_for
-from penstock.strategies.age import Age
 from penstock.strategies.division import outputs_of
-from penstock.strategies.expected import Expected
-from penstock.strategies.prob import Prob
 from penstock.strategies.sampling import SamplingStrategy
 from penstock.strategies.scoring import ScoringStrategy
 
@@ -69,10 +66,8 @@ def quality_of(view: View, strategy: Strategy) -> QualityCurve | None:
         return in_proportion(least, float(alive.sum()))
     if not any(each.outlook.pace > 0 for each in view.streams):
         return None
-    followed = strategy.followed(view)
-    # What scores by age and by key finds at least what either of them finds.
-    models = (Age(), Prob()) if isinstance(followed, Expected) else (followed,)
-    recalls = [_recall(view, model, strategy, amounts) for model in models]
+    forecasts = strategy.followed(view).forecasts
+    recalls = [_recall(view, model, strategy, amounts) for model in forecasts]
     known = [recall for recall in recalls if recall is not None]
     return _from_least(least, amounts, np.max(known, axis=0)) if known else None
 

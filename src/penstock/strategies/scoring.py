@@ -71,6 +71,11 @@ class ScoringStrategy(Strategy):
         return 1.0 / part
 
     @property
+    def forecasts(self) -> tuple[ScoringStrategy, ...]:
+        """The models that say what it makes of memory: it finds what the best of them finds."""
+        return (self,)
+
+    @property
     def models(self) -> tuple[Model, ...]:
         """The models whose predictions are compared: the strategy itself if it names none."""
         return self.needs.models or (self,)
