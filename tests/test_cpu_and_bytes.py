@@ -95,14 +95,16 @@ def test_neither_limit_is_ever_exceeded(cpu: str | None) -> None:
     for number in range(len(batches["bids"])):
         operator.process({name: each[number] for name, each in batches.items()})
         held.append(held_bytes(operator))
-        work.append(operator.work.account.spent + operator.work.not_booked)
+        work.append(operator.work.ledger.account.spent + operator.work.ledger.not_booked)
     memory = budget.memory_bytes
     assert memory is not None
     assert 0.8 * memory < max(held) <= memory
     metrics = operator.metrics()
     assert metrics.bytes_most <= memory
     # In seven days, the window, what was kept from before is 1/14 of what is allowed.
-    half_days = np.diff(work, prepend=0.0) / (operator.work.account.share * operator.work.unit)
+    half_days = np.diff(work, prepend=0.0) / (
+        operator.work.ledger.account.share * operator.work.ledger.unit
+    )
     weeks = np.convolve(half_days, np.ones(14), "valid") / (7.5 * DAY)
     assert np.all(weeks <= 1.02)
     assert weeks.max() > 0.9

@@ -27,8 +27,8 @@ def spent_by(join: ps.Join, tables: dict[str, pa.Table], every: float) -> list[t
             times = table["time"].to_numpy()
             batch[name] = table.filter(pa.array((times >= stop - every) & (times < stop)))
         operator.process(batch)
-        done = operator.work.account.spent + operator.work.not_booked
-        spent.append((done, float(operator.work.account.credit)))
+        done = operator.work.ledger.account.spent + operator.work.ledger.not_booked
+        spent.append((done, float(operator.work.ledger.account.credit)))
     return spent
 
 

@@ -91,7 +91,7 @@ def run(
             saved = {name: data for name, data in saved.items() if name not in changes.removed}
             lost = sum(piece.num_rows for piece in operator.pieces(given))
             assert operator.work is not None
-            operator.work.measure(10.0, (lost, 10.0))
+            operator.work.ledger.measure(10.0, (lost, 10.0))
             operator = state.restore(operator.plan, saved, shard=0, shards=1, aligned=True)
         results = sum(piece.num_rows for piece in operator.pieces(given))
         metrics = operator.metrics()
@@ -102,7 +102,7 @@ def run(
         handing = results * HANDING * np.exp(draw.normal(0, NOISE))
         if operator.work is not None:
             # How long results took to be handed over is known in the next micro-batch.
-            operator.work.measure(loop, handed)
+            operator.work.ledger.measure(loop, handed)
         handed = (results, handing)
         took = FIXED + PACKING * float(steps[0]) + loop + handing
         batches.append(Batch(now, took, done, end, results))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.engine.first_decision import needs_of, row_overhead
 from penstock.engine.identity import content_hashes, draws
 from penstock.engine.intake import read_keys
 from penstock.engine.keys import KeyCoder
@@ -22,7 +23,6 @@ from penstock.engine.limits import review_interval
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.retention.base import Retention
-from penstock.engine.reviewing import needs_of, row_overhead
 from penstock.engine.sizes import row_sizes
 from penstock.engine.store import Store
 from penstock.strategies import Oldest, strategies_for

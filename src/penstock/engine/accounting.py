@@ -156,8 +156,9 @@ def _importance(importance: ImportanceEstimate, size_meter: SizeMeter | None) ->
 
 def _work_of(store: Store, work: Work, size_meter: SizeMeter | None) -> dict[str, Any]:
     """Return what was done, what was allowed, and what the exact join would have done."""
-    unit = work.unit
-    arrivals, _, compared, results = work.counted.tolist()
+    ledger = work.ledger
+    unit = ledger.unit
+    arrivals, _, compared, results = ledger.counted.tolist()
     whole = float(store.memory.gauges["total"].sum())
     if size_meter is not None:
         whole = size_meter.sums["total"]
@@ -168,11 +169,11 @@ def _work_of(store: Store, work: Work, size_meter: SizeMeter | None) -> dict[str
     all_compared = work.wanted_compared
     if all_compared is None:
         all_compared = whole * compared / results if results else 0.0
-    wanted = work.charges.of(
+    wanted = ledger.charges.of(
         arrivals=arrivals, inserted=arrivals, compared=all_compared, results=whole
     )
-    costs = work.costs.times(1.0 / unit)
-    account = work.account_now
+    costs = ledger.costs.times(1.0 / unit)
+    account = ledger.account_now
     return {
         "work": account.spent / unit,
         "work_allowed": account.allowed / unit,

@@ -157,7 +157,7 @@ def carry_over(
         operator.reviewer.carry_over(
             saved, clock.item(), same_strategy=same_strategy, same_rows=same_rows
         )
-    operator.reviewed = -1
+    operator.reviews.reviewed = -1
     _meter_on(operator, head, parts, learned, same_goal="goal" not in changed)
     _keep_to_budget(operator, rates=not same_rows)
     _note_with_rows(operator.store, operator.payloads)

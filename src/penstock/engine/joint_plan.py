@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.durations import to_units
 from penstock.engine.description import describe
+from penstock.engine.first_decision import row_overhead
 from penstock.engine.limits import part_of
 from penstock.engine.lives import lengths_of
 from penstock.engine.plan import bind
-from penstock.engine.reviewing import row_overhead
 from penstock.errors import SchemaError, SpecificationError, must
 
 if TYPE_CHECKING:

@@ -122,7 +122,7 @@ class JointShard:
         """Take in how long each join has taken for the batch; see `Work.measure`."""
         for name, operator in self.operators.items():
             if operator.work is not None:
-                operator.work.measure(self.seconds[name] if is_warm else 0.0, handed_over)
+                operator.work.ledger.measure(self.seconds[name] if is_warm else 0.0, handed_over)
 
     def _divide_again(self, paused: Mapping[str, object]) -> None:
         """Divide the budget: all operators that have rows left have come to a mark."""

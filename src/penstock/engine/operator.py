@@ -11,6 +11,7 @@ import pyarrow as pa
 from penstock.engine.acceptance import Acceptance
 from penstock.engine.accounting import OperatorCounters, account
 from penstock.engine.alignment import Alignment, Given
+from penstock.engine.first_decision import needs_of, retention_of
 from penstock.engine.importance_estimate import ImportanceEstimate
 from penstock.engine.importance_scores import scores_of
 from penstock.engine.intake import (
@@ -28,7 +29,7 @@ from penstock.engine.kernels.probe_equal import make_partial
 from penstock.engine.kernels.probe_range import make_ranges
 from penstock.engine.kernels.results import ENOUGH, grown, make_results
 from penstock.engine.keys import KeyCoder
-from penstock.engine.limits import Limits, part_of, review_interval
+from penstock.engine.limits import Limits, part_of
 from penstock.engine.lives import lives_of
 from penstock.engine.monitor import Monitor
 from penstock.engine.neighbours import Neighbours
@@ -37,13 +38,13 @@ from penstock.engine.ratings import draw, given_matches, importance_of_arrivals
 from penstock.engine.result_rows import ResultRows
 from penstock.engine.retention.base import Retention
 from penstock.engine.retention.shrinking import shrink
-from penstock.engine.reviewing import Reviewer, needs_of, retention_of
+from penstock.engine.review_points import ReviewPoints
+from penstock.engine.reviewing import Reviewer
 from penstock.engine.row_fields import ROW_NUMBER
 from penstock.engine.size_meter import SizeMeter, meters_sizes
 from penstock.engine.source_clocks import note_source_clocks, settled_until, wait_for_results
 from penstock.engine.store import Store
 from penstock.engine.work import Work
-from penstock.statistics.selectivity import probe_order
 from penstock.strategies import Oldest, strategies_of
 
 if TYPE_CHECKING:
@@ -62,9 +63,6 @@ if TYPE_CHECKING:
 
 # Arrivals for which room is made at a time: with more, memory would be taken that few rows need.
 _RESERVED = 8192
-
-# Counts of selectivity are halved beyond this, so that the order of probing follows change.
-_MANY = 1 << 34
 
 
 _RESULT_KINDS = {
@@ -192,7 +190,9 @@ class Operator:
         # `pieces` pauses before the first arrival of this time or a later one; see `_pauses`.
         self.pause_at: float = np.inf
         self.paused_at: float | None = None  # the arrival's time, while it pauses
-        self.reviewed = -1  # arrivals at the last review
+        self.reviews = ReviewPoints(
+            self.store, self.limits, self.scores, self.monitor, self.reviewer, self.work
+        )
         self.seconds = 0.0  # of processor time, as far as the caller has measured it
         self.emitted_before = 0  # the batch that is being joined, or was last
 
@@ -238,7 +238,7 @@ class Operator:
         self.emitted_before = int(self.store.memory.rule["produced"][0])
         self.store.found_before[:] = self.store.memory.streams["found"]
         if self.work is not None:
-            self.work.begin_batch()
+            self.work.ledger.begin_batch()
         if self.monitor is not None:
             self.monitor.begin_batch()
             self.importance_estimate.forget(self.monitor.arrival_numbers())
@@ -355,7 +355,10 @@ class Operator:
         at = 0
         while at < arrivals.size:
             yield from self._pauses(arrivals, at)
-            began, stop = at, self._begin_piece(arrivals, at)
+            began, stop = (
+                at,
+                self.reviews.begin_piece(arrivals, at, self._until_pause(arrivals, at)),
+            )
             while at < stop:
                 part = min(stop, at + _RESERVED)
                 if self.neighbours is not None:
@@ -402,73 +405,18 @@ class Operator:
         while `pieces` pauses.
         """
         self.limits.change(amount)
-        has_rows = self.reviewed >= 0 or int(self.store.memory.rule["held"][0]) > 0
+        has_rows = self.reviews.reviewed >= 0 or int(self.store.memory.rule["held"][0]) > 0
         if self.monitor is not None and has_rows:
             self.monitor.allow(self.limits.rows or 0)
             if not shrink(self.store.memory):
                 self.monitor.allow(0)  # rows of a size that leaves no room for monitored ones
                 shrink(self.store.memory)
 
-    def _begin_piece(self, arrivals: Array, at: int) -> int:
-        """Act on what has changed before an arrival; return where the next change may be."""
-        arrived = int(self.store.memory.rule["arrivals"][0])
-        interval = self._interval
-        is_due = self.reviewed < 0 or arrived >= self.reviewed + interval
-        if is_due:
-            self.reviewed = arrived
-            is_due = self.work is None or not self.work.look()
-            self.limits.review()
-            interval = self._interval
-        stop = min(at + self.reviewed + interval - arrived, self._until_pause(arrivals, at))
-        if self.scores is not None:
-            stop = self.scores.next_edge(at, stop)
-            if self.scores.is_redefined(at) and self.reviewer is not None:
-                self.reviewer.redefine()
-        if is_due:
-            self._review(self.limits.rows or 0)
-            stop = min(stop, at + self._interval)
-        if self.reviewer is not None:
-            stop = self.reviewer.next_edge(at, stop)
-            self.reviewer.begin_piece(arrivals, at, stop)
-        return stop
-
     def _until_pause(self, arrivals: Array, at: int) -> int:
         """Return how many of a batch's arrivals come before the next pause."""
         if self.pause_at == np.inf:
             return arrivals.size
         return at + max(1, int(np.searchsorted(arrivals["time"][at:], self.pause_at)))
-
-    @property
-    def _interval(self) -> int:
-        """Arrivals between two reviews."""
-        if self.work is not None and self.limits.rows is None:
-            return self.work.pace.interval
-        interval = review_interval(self.limits.rows)
-        return interval if self.work is None else min(interval, self.work.pace.interval)
-
-    def _review(self, rows: int) -> None:
-        """Reconsider what is decided on, where so many rows may be held.
-
-        Called after every so many arrivals.
-        """
-        self._review_order()
-        if self.monitor is not None:
-            self.monitor.allow(rows)
-            self.monitor.review()
-        if self.reviewer is not None:
-            self.reviewer.review(rows)
-
-    def _review_order(self) -> None:
-        """Let the windows be probed with the smallest expected number of matches first."""
-        memory = self.store.memory
-        if memory.order.shape[1] < 2:
-            return
-        memory.order[:] = probe_order(
-            memory.pairs["faced"], memory.pairs["found"], memory.streams["held"]
-        )
-        if memory.pairs["faced"].sum() > _MANY:
-            for name in ("faced", "found"):
-                memory.pairs[name] //= 2
 
     def _results(self) -> Iterator[pa.Table]:
         """Turn the references that were produced into rows."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from penstock.engine.first_decision import row_overhead
 from penstock.engine.operator import Operator
 from penstock.engine.plan import Plan, bind
-from penstock.engine.reviewing import row_overhead
 from penstock.engine.sharding import route
 from penstock.engine.stream_progress import progress_of_all
 from penstock.errors import SchemaError, SpecificationError, must
@@ -113,7 +113,7 @@ class ShardSet:
             yield from operator.pieces(part, stream_progress, last=last, told=told)
             operator.seconds += time.process_time() - used
             if operator.work is not None:
-                operator.work.measure(clock() - began)
+                operator.work.ledger.measure(clock() - began)
 
     def complete_until(self) -> int | float | None:
         """Return the time from which on results can still come; None while a stream has no rows."""

@@ -15,18 +15,17 @@ from penstock.engine.acting import act_on, resume
 from penstock.engine.arrays import below
 from penstock.engine.decision_checks import check_goal, check_same_order
 from penstock.engine.decision_state import from_arrays, to_arrays
+from penstock.engine.first_decision import needs_of
 from penstock.engine.grading import Grader
 from penstock.engine.kernels.layout import TICK
-from penstock.engine.live_view import LiveView, Sources, first_view, match_rates
+from penstock.engine.live_view import LiveView, Sources, match_rates
 from penstock.engine.measured_fits import noted
 from penstock.engine.observing import Observer
 from penstock.engine.rater import Rater
-from penstock.engine.retention.table import keep_all, retention_for
 from penstock.engine.row_fields import PREDICTED_FIT
 from penstock.engine.shed_steps import ShedSteps
-from penstock.engine.store import ROW_OVERHEAD
 from penstock.engine.trials import trial_of
-from penstock.strategies import Strategy, combine, strategies_of
+from penstock.strategies import Strategy, combine
 from penstock.strategies.quality import in_proportion, quality_of
 
 if TYPE_CHECKING:
@@ -38,37 +37,10 @@ if TYPE_CHECKING:
     from penstock.engine.keys import KeyCoder
     from penstock.engine.payload import Payload
     from penstock.engine.plan import Plan
-    from penstock.engine.retention.base import Retention
     from penstock.engine.store import Store
     from penstock.engine.work import Work
     from penstock.statistics.allotment import QualityCurve
-    from penstock.strategies import Decision, Needs, View
-
-
-def needs_of(strategies: Sequence[Strategy]) -> Needs:
-    """Return what strategies need together."""
-    needs = strategies[0].needs
-    for strategy in strategies[1:]:
-        needs |= strategy.needs
-    return needs
-
-
-def retention_of(
-    plan: Plan, strategies: Sequence[Strategy], room: int | None, parts: Sequence[int]
-) -> Retention:
-    """Return the retention that strategies want: they decide, before the first row."""
-    budget = plan.spec.budget
-    if budget is not None and not budget.limits_memory and not plan.is_sample:
-        return keep_all(parts)
-    order = strategies[0].decide(first_view(plan, room)).retain.order
-    return retention_for(order)(order, parts)
-
-
-def row_overhead(plan: Plan) -> int:
-    """Return the bytes that a row in memory costs besides its payload, if there is a budget."""
-    lead = strategies_of(plan.spec)[0]
-    order = lead.decide(first_view(plan, None)).retain.order
-    return ROW_OVERHEAD + retention_for(order).row_bytes
+    from penstock.strategies import Decision, View
 
 
 class Reviewer:

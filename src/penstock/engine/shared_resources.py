@@ -188,9 +188,9 @@ class SharedProcessor:
             return [0.0] * len(_COUNTED)
         return [
             float(operator.store.memory.streams["clock"].max()),
-            float(work.counted[0]) * work.charges.arrival,
-            known.work * work.unit,
-            known.work_wanted * work.unit,
+            float(work.ledger.counted[0]) * work.ledger.charges.arrival,
+            known.work * work.ledger.unit,
+            known.work_wanted * work.ledger.unit,
             float(known.emitted),
             known.emitted / known.recall.value,
         ]
@@ -221,7 +221,7 @@ class SharedProcessor:
         """Set the share as it was."""
         work = self._operators[join].work
         if work is not None:
-            work.go_on_with(amount / PARTS_OF_A_CORE)
+            work.ledger.go_on_with(amount / PARTS_OF_A_CORE)
 
     def converted(self, amounts: Mapping[str, int]) -> dict[str, int]:
         """Return them as they are: shares have one unit."""
@@ -230,8 +230,8 @@ class SharedProcessor:
     def set(self, join: str, amount: int) -> None:
         """Set the share."""
         work = self._operators[join].work
-        if work is not None and work.account.share != amount / PARTS_OF_A_CORE:
-            work.allot(amount / PARTS_OF_A_CORE)
+        if work is not None and work.ledger.account.share != amount / PARTS_OF_A_CORE:
+            work.ledger.allot(amount / PARTS_OF_A_CORE)
 
 
 def resources_of(operators: Mapping[str, Operator], rule: SharingRule) -> list[Resource]:

@@ -266,7 +266,7 @@ def _go_on(
     memory.order[:] = head["order"]
     operator.limits.measured[:] = head["measured"]
     operator.limits.rows = head["row_limit"]
-    operator.reviewed = head["reviewed"]
+    operator.reviews.reviewed = head["reviewed"]
     operator.emitted_before = head["emitted_before"]
     if operator.work is not None:
         operator.work.restore(head["work"])
@@ -311,7 +311,7 @@ def _head(operator: Operator) -> dict[str, Any]:
         "order": memory.order.tolist(),
         "measured": operator.limits.measured.tolist(),
         "row_limit": operator.limits.rows,
-        "reviewed": operator.reviewed,
+        "reviewed": operator.reviews.reviewed,
         "work": None if operator.work is None else operator.work.save(),
         "dimensions": operator.coder.dimensions,
         "emitted_before": operator.emitted_before,

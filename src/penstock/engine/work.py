@@ -1,4 +1,4 @@
-"""Work: what was done, what is allowed, and what a decision about it goes by.
+"""Work: when it is reviewed, and what a decision about it goes by.
 
 Everything follows from counted steps and stream time, at the points where decisions are reviewed.
 So any cut into batches, and a restart, lead to the same decisions.
@@ -6,27 +6,25 @@ So any cut into batches, and a restart, lead to the same decisions.
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.costs import Costs
 from penstock.engine.demand import Demand
 from penstock.engine.directions import Directions
 from penstock.engine.kernels.layout import COMPARE, SIMILAR
+from penstock.engine.ledger import Ledger
 from penstock.engine.lives import lengths_of
 from penstock.engine.measured_fits import MeasuredFits
 from penstock.engine.pace import Pace
 from penstock.engine.whole_output import WholeOutput
-from penstock.statistics.measured_costs import MeasuredCosts
-from penstock.statistics.work_account import WorkAccount
 from penstock.strategies import Decision
 from penstock.strategies.view import WorkView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from penstock.costs import Costs
     from penstock.engine.arrays import Array, Floats, Integers
     from penstock.engine.plan import Plan
     from penstock.engine.store import Store
@@ -64,20 +62,14 @@ class Work:
 
     Attributes
     ----------
-    account
-        What is allowed, and what was spent.
+    ledger
+        What was counted, what it costs, and the account.
     demand
         What arrivals need.
     pace
         When it is reviewed.
-    costs
-        Of the steps, in units of time.
-    measured
-        What they are learned from; None if they are given.
     fits
         What was found in rows; None if it is not counted.
-    unit
-        Units of time in a second, or 1 where times are numbers.
     """
 
     def __init__(
@@ -92,18 +84,14 @@ class Work:
         assert plan.work is not None  # noqa: S101  # the caller has asked for it
         budget = plan.spec.budget
         self._store = store
-        self._charged = charged
-        self.measured = MeasuredCosts() if plan.work.costs is None else None
-        self.unit = plan.work.unit
-        self.costs = plan.work.costs or Costs.usual().times(self.unit)
-        self.account = WorkAccount(plan.work.share, plan.work.burst)
+        self.ledger = Ledger(plan.work, store, charged)
         self._reviewed: float | None = None  # the time of the last review
         self._lives = np.array([float(life) for life in lengths_of(plan)])
         self._longest = float(self._lives.max()) or 1.0
         # Where rows leave memory, and as soon as some are shed, every row counts for the estimates.
         self._limits_memory = bool(budget and budget.limits_memory)
         self.pace = Pace(
-            self.account,
+            self.ledger.account,
             self._lives,
             # Where parts of windows are chosen, comparisons cost far more than reviews.
             may_rest=not plan.is_sample and lags <= 1,
@@ -118,8 +106,6 @@ class Work:
         if measures_fits and not self._limits_memory:
             self.fits = MeasuredFits(store, self._lives)
         self._passed = 0.0  # time from the first review on
-        self._counted_before = np.zeros(4)  # what was counted before the batch
-        self._booked = np.zeros(4)  # what is charged so far
         self._last = Decision()  # what was decided last
         self._trim = 1.0  # by which the model has proved wrong
         self._whole = WholeOutput(self._lives) if plan.is_sample else None
@@ -134,11 +120,11 @@ class Work:
     def review(self) -> None:
         """Take in what was counted since the last review."""
         memory = self._store.memory
-        now = self._now
+        now = self.ledger.now
         before = self._reviewed
         if memory.rule["arrivals"][0] == 0:
             return
-        self._book(now)
+        self.ledger.book(now)
         passed = 0.0 if before is None else now - before
         if before is None:
             self._reviewed = now
@@ -156,13 +142,13 @@ class Work:
             self.fits.take_in(now, passed, self.demand.rates)
         if self._directions is not None:
             self._directions.take_in(passed / self._longest)
-        kept = self.account.credit / self.account.most
+        kept = self.ledger.account.credit / self.ledger.account.most
         error = min(max(kept, 0.0), 1.0) - _KEPT
         gain = _GAIN if self._last.probe.sub_windows is None else _GAIN_AT_ONCE
         self._trim = float(np.clip(self._trim + gain * error * passed / self._longest, *_TRIMS))
         self._reviewed = now
         self.pace.review(
-            float(self._booked[0]),
+            self.ledger.booked_arrivals,
             now,
             rate=float(self.demand.rates.sum()),
             held=self._held,
@@ -176,18 +162,13 @@ class Work:
         """
         if not self.pace.rests:
             return False
-        self._book(self._now)
-        return self.pace.look(float(self._booked[0]), self._now, held=self._held)
+        self.ledger.book(self.ledger.now)
+        return self.pace.look(self.ledger.booked_arrivals, self.ledger.now, held=self._held)
 
     @property
     def _held(self) -> int:
         """Rows in memory."""
         return int(self._store.memory.streams["held"].sum())
-
-    @property
-    def _now(self) -> float:
-        """The stream time that it is."""
-        return float(self._store.memory.streams["clock"].max())
 
     def act_on(self, decision: Decision) -> None:
         """Note what was decided: where rows are shed, all are observed, and it is reviewed soon."""
@@ -208,19 +189,7 @@ class Work:
         if insert.worth is not None and self.demand.elapsed:
             memory.ranking[:] = _ranking(insert.worth, coming)
 
-    # --- The account
-
-    @property
-    def counted(self) -> Floats:
-        """All arrivals, insertions, comparisons and results so far."""
-        rule, streams = self._store.memory.rule[0], self._store.memory.streams
-        counts = [rule["arrivals"], streams["inserted"].sum(), rule["compared"], rule["produced"]]
-        return np.array(counts, np.float64)
-
-    @property
-    def charges(self) -> Costs:
-        """What steps are charged, in units of time."""
-        return self._charged(self.costs)
+    # --- What a decision goes by
 
     @property
     def wanted_compared(self) -> float | None:
@@ -229,96 +198,27 @@ class Work:
             return None
         return self._directions.wanted
 
-    @property
-    def not_booked(self) -> float:
-        """Work that is not charged yet."""
-        return self.charges.of_counted(self.counted - self._booked)
-
-    @property
-    def account_now(self) -> WorkAccount:
-        """The account after the last row: while nothing is shed, reviews are far apart."""
-        account = replace(self.account)
-        account.book(time=self._now, spent=self.not_booked)
-        return account
-
-    def _book(self, now: float) -> None:
-        """Charge what was counted since the last time to the account."""
-        self.account.book(time=now, spent=self.not_booked)
-        self._booked = self.counted
-        self._tell_loop()
-
-    def _tell_loop(self) -> None:
-        """Set the account that the loop keeps between reviews."""
-        record = self._store.memory.account
-        record["now"] = self._store.memory.streams["clock"].max()
-        record["credit"], record["share"] = self.account.credit, self.account.share
-        record["most"] = self.account.most
-        charges = self.charges
-        record["arrival"], record["insert"] = charges.arrival, charges.insert
-        record["compare"], record["result"] = charges.compare, charges.result
-
-    def go_on_with(self, share: float) -> None:
-        """Set the share of the processor as it was before a restart."""
-        self.account.share = share
-        record = self._store.memory.account
-        record["share"], record["most"] = share, self.account.most
-
-    def allot(self, share: float) -> None:
-        """Set another share of the processor; what was done so far is charged to the old one."""
-        if self.account.now is not None:
-            self._book(self._now)
-        self.account.change(share)
-        if self.account.now is not None:
-            self._tell_loop()
-
-    def measure(self, seconds: float, handed_over: tuple[int, float] | None = None) -> None:
-        """Take in how long a batch has taken; 0 if that says nothing of its steps.
-
-        `handed_over` are results that were handed over meanwhile, and the seconds for that; None
-        if results stay in the process, so that `seconds` has all that they cost.
-        """
-        if self.measured is None:
-            return
-        self.measured.add(self.counted - self._counted_before, seconds)
-        if handed_over is None:
-            self.measured.hand_over_nothing()
-        else:
-            self.measured.hand_over(*handed_over)
-
-    def begin_batch(self) -> None:
-        """Let what was measured take effect: what was done so far is charged by the old costs."""
-        self._counted_before = self.counted
-        if self.measured is None:
-            return
-        if self.account.now is not None:
-            self._book(self.account.now)
-        self.costs = self.measured.costs.times(self.unit)
-        if self.account.now is not None:
-            self._tell_loop()
-
-    # --- What a decision goes by
-
     def view(self) -> WorkView | None:
         """Return what a decision about work goes by; None as long as too little is known."""
         demand = self.demand
-        is_unsure = self._passed < _UNSURE * self._longest and self.account.credit >= 0.0
+        is_unsure = self._passed < _UNSURE * self._longest and self.ledger.account.credit >= 0.0
         if not demand.elapsed or is_unsure:
             return None
         # What is left over, or missing, is shared out within a life: insertions have their effect
         # within one.
-        over = self.account.credit - _KEPT * self.account.most
-        capacity = self._trim * self.account.share + over / self._longest
+        over = self.ledger.account.credit - _KEPT * self.ledger.account.most
+        capacity = self._trim * self.ledger.account.share + over / self._longest
         least, ahead = 0.0, 0.0
         if self._whole is not None:
-            capacity += min(self.account.credit, 0.0) / (_SOON * self._longest)
-            least = _LEAST_SHARED * self.account.share
+            capacity += min(self.ledger.account.credit, 0.0) / (_SOON * self._longest)
+            least = _LEAST_SHARED * self.ledger.account.share
         elif self._lives.size == 2:
-            ahead = demand.found_ahead(self.account.now or 0.0, self._longest)
+            ahead = demand.found_ahead(self.ledger.account.now or 0.0, self._longest)
         soon = 2.0 * self.pace.interval / max(float(demand.rates.sum()), 1e-300)
         return WorkView(
             capacity=max(capacity, least),
-            at_once=max(self.account.capacity(soon) - self._other_work(), 0.0),
-            costs=self.charges,
+            at_once=max(self.ledger.account.capacity(soon) - self._other_work(), 0.0),
+            costs=self.ledger.charges,
             rates=demand.rates,
             lives=self._lives,
             selectivity=demand.selectivity,
@@ -380,27 +280,21 @@ class Work:
         """Return what all but insertions costs now, in a unit of time, by what was decided last."""
         demand, last = self.demand, self._last
         probing = demand.mean(last.admit.chances) * demand.mean(last.probe.chances)
-        each = self.costs.result + self.costs.compare * demand.compared_each
+        each = self.ledger.costs.result + self.ledger.costs.compare * demand.compared_each
         found = float((demand.found * probing).sum())
-        return found * each + float(demand.rates.sum()) * self.costs.arrival
+        return found * each + float(demand.rates.sum()) * self.ledger.costs.arrival
 
     # --- State
 
     def save(self) -> dict[str, Any]:
         """Return the state, for `restore`."""
-        record = self._store.memory.account[0]
-        return {
-            "account": self.account.save(),
-            "loop": [record["credit"].item(), record["now"].item()],
+        return self.ledger.save() | {
             "demand": self.demand.save(),
             "pace": self.pace.save(),
             "reviewed": self._reviewed,
             "inserts_all": self._inserts_all,
             "passed": self._passed,
             "trim": self._trim,
-            "booked": self._booked.tolist(),
-            "costs": asdict(self.costs),
-            "measured": None if self.measured is None else self.measured.save(),
             "whole": None if self._whole is None else self._whole.save(),
             "directions": None if self._directions is None else self._directions.save(),
             "fits": None if self.fits is None else self.fits.save(),
@@ -414,16 +308,7 @@ class Work:
         The account goes on if steps cost what they did. What was observed goes on if it was for the
         same strategy.
         """
-        costs = None if saved is None else Costs(**saved["costs"])
-        if saved is not None and self.measured is not None and saved["measured"] is not None:
-            self.measured.restore(saved["measured"])
-            self.costs = costs = Costs(**saved["costs"])
-        if saved is not None and costs == self.costs:
-            self.account.restore(saved["account"])
-            self.account.credit = min(self.account.credit, self.account.most)
-            self._booked = np.array(saved["booked"])
-        else:
-            self._booked = self.counted
+        self.ledger.carry_over(saved)
         if saved is not None and same_strategy:
             self.demand.restore(saved["demand"])
             self._passed, self._reviewed = saved["passed"], saved["reviewed"]
@@ -438,30 +323,24 @@ class Work:
                 self._directions.restore(saved["directions"])
             else:
                 self._directions.begin()
-        self.pace.carry_over(float(self.counted[0]), self._now, has_shed=has_shed)
-        self._tell_loop()
+        arrivals = float(self.ledger.counted[0])
+        self.pace.carry_over(arrivals, self.ledger.now, has_shed=has_shed)
+        self.ledger.tell_loop()
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where the saved one stopped."""
-        self.account.restore(saved["account"])
+        self.ledger.restore(saved)
         self.demand.restore(saved["demand"])
         self.pace.restore(saved["pace"])
         self._reviewed = saved["reviewed"]
         self._passed, self._trim = saved["passed"], saved["trim"]
         self._inserts_all = saved["inserts_all"]
-        self._booked = np.array(saved["booked"])
-        self.costs = Costs(**saved["costs"])
-        if self.measured is not None:
-            self.measured.restore(saved["measured"])
         if self._whole is not None:
             self._whole.restore(saved["whole"])
         if self._directions is not None:
             self._directions.restore(saved["directions"])
         if self.fits is not None:
             self.fits.restore(saved["fits"])
-        self._tell_loop()
-        record = self._store.memory.account
-        record["credit"], record["now"] = saved["loop"]
 
 
 def _ranking(worth: Floats, rates: Floats) -> Floats:

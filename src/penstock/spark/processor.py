@@ -101,7 +101,7 @@ class JoinProcessor(StatefulProcessor):
         if operator.work is not None:
             # For the next micro-batch.
             seconds = time.thread_time() - began if is_warm else 0.0
-            operator.work.measure(seconds, handing.handed_over)
+            operator.work.ledger.measure(seconds, handing.handed_over)
         self._save(operator, shard)
         operator.seconds += time.process_time() - used
         counted = counters(operator.metrics())
